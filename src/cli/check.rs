@@ -15,7 +15,7 @@ use super::{Global, Outcome, test};
 use crate::app::{
     CompareOptions, Comparison, Diagnostics, Error, JudgedTree, NotJudged, PreparedTests, ShardCommand, TreeOptions,
     Workspace, access_tests, compare_output_folder, is_in_repository, is_in_work_tree, judge_output_folder,
-    judge_targets, prepare_tests,
+    judge_targets, prepare_tests, uncommitted_inputs,
 };
 use crate::diag::foreign;
 use crate::model::Target;
@@ -118,7 +118,7 @@ impl Arguments {
             }
             Err(error) => return Err(error),
         }
-        let other_files = workspace.uncommitted_inputs();
+        let other_files = uncommitted_inputs(&workspace);
         Ok(Opened { workspace, other_files })
     }
 

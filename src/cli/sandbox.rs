@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 
 use super::{Command, Global, Outcome, step_outputs};
 use crate::app::workspace::normal;
+use crate::app::workspace::written_folders;
 use crate::app::{Error, Workspace};
 use crate::compile::WORKSPACE_FILE;
 use crate::diag::RunError;
@@ -173,14 +174,14 @@ fn confine_to_places(
     };
     places.written.clone_from(&roots);
     confine(&places, memory)?;
-    places.written = roots.iter().flat_map(|root| written_folders(root)).collect();
+    places.written = roots.iter().flat_map(|root| make_written_folders(root)).collect();
     confine(&places, memory)
 }
 
 /// Makes the folders that a run writes in a workspace, if need be, and returns their paths. A folder that cannot be made is left out: the
 /// run reports the reason.
-fn written_folders(root: &Path) -> Vec<PathBuf> {
-    let folders = Workspace::written_folders(root);
+fn make_written_folders(root: &Path) -> Vec<PathBuf> {
+    let folders = written_folders(root);
     let made = |folder: &String| writer::WritableFolder::open(root)?.make_below(folder);
     folders.iter().filter_map(|folder| made(folder).ok()).map(|folder| folder.path().to_owned()).collect()
 }
@@ -336,7 +337,7 @@ mod tests {
         std::fs::write(root.join(WORKSPACE_FILE), text).expect("a file");
         std::fs::create_dir(root.join(".git")).expect("a folder");
         let mut places = Places::new(&root, &[]);
-        places.written = written_folders(&root);
+        places.written = make_written_folders(&root);
         assert_eq!(places.written, [root.join("a/out")]);
         // The restrictions hold for the thread that sets them.
         let confined = std::thread::spawn(move || {

@@ -3,7 +3,7 @@
 use bailiwick_compiler::compile::OutputFile;
 use bailiwick_policy::model::Target;
 use bailiwick_workspace::left_behind::NotJudged;
-use bailiwick_workspace::output::EachFile;
+use bailiwick_workspace::output::beside_targets;
 use bailiwick_workspace::target_changes::TargetChanges;
 use bailiwick_workspace::workspace::Workspace;
 use bailiwick_workspace::{Diagnostics, Error, delivery, unclaimed};
@@ -70,19 +70,17 @@ pub fn compare_output_folder(
 ) -> Result<Comparison, Error> {
     let mut sink = Sink::new();
     workspace.project().check_terms(&mut sink);
-    let mut beside = workspace.beside_targets(&mut sink)?;
+    let mut beside = beside_targets(workspace, &mut sink)?;
     let is_whole = options.targets.is_empty();
     let changes = if is_whole { TargetChanges::of_leftovers(workspace, &beside)? } else { TargetChanges::default() };
     let options = CompareOptions { without_effects: true, ..options.clone() };
     let shapes = tests.and_then(|tests| tests.shapes.as_ref());
-    let collect =
-        shapes.map(|shapes| move |target: &Target, file: &OutputFile| shapes.add(workspace, &target.name, file));
-    let run = CompareRun {
-        workspace,
-        base: &Base::output_folder(),
-        options: &options,
-        each_file: collect.as_ref().map(|collect| collect as EachFile<'_>),
+    let each_file = |target: &Target, file: &OutputFile| {
+        if let Some(shapes) = shapes {
+            shapes.add(workspace, &target.name, file);
+        }
     };
+    let run = CompareRun { workspace, base: &Base::output_folder(), options: &options, each_file: &each_file };
     let mut comparison = run.compare(changes, sink)?;
     beside.unclaimed.absorb(comparison.unclaimed);
     comparison.unclaimed = beside.unclaimed;

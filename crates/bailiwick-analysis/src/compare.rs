@@ -25,6 +25,7 @@ use bailiwick_compiler::emit::plan::object_digests;
 use bailiwick_compiler::emit::totals::Totals;
 use bailiwick_crossplane::upgrade::Upgrade;
 use bailiwick_policy::model::Target;
+use bailiwick_workspace::delivery::compare_delivery;
 use bailiwick_workspace::delivery::{DeliveryChange, DeliveryDiff, DeliveryObjects};
 use bailiwick_workspace::folded::{folded, folded_without_values};
 use bailiwick_workspace::output::{ChangedFile, ComparedTarget, EachFile, EarlierOutput};
@@ -32,6 +33,7 @@ use bailiwick_workspace::part_files::{MAXIMUM_DIFF, PartFiles};
 use bailiwick_workspace::target_changes::TargetChanges;
 use bailiwick_workspace::unclaimed::Unclaimed;
 use bailiwick_workspace::workspace::Workspace;
+use bailiwick_workspace::workspace::{further_files, part_of_run, target_title, warn_of_recreation};
 use bailiwick_workspace::{Diagnostics, Error};
 use bailiwick_yaml::diag::{RunError, Sink};
 use schemars::JsonSchema;
@@ -155,7 +157,7 @@ pub fn compare(workspace: &Workspace, base: &Base, options: &CompareOptions) -> 
     let mut sink = Sink::new();
     base.problem().into_iter().for_each(|problem| sink.push(problem));
     let changes = if options.targets.is_empty() { base.gone(workspace)? } else { TargetChanges::default() };
-    CompareRun { workspace, base, options, each_file: None }.compare(changes, sink)
+    CompareRun { workspace, base, options, each_file: &|_, _| {} }.compare(changes, sink)
 }
 
 /// Returns what changed since a base beside the output, a sentence for each: what decides how policies are checked, and
@@ -185,7 +187,7 @@ pub(crate) struct CompareRun<'r> {
     pub(crate) base: &'r Base,
     pub(crate) options: &'r CompareOptions,
     /// The function that is called with each compiled file.
-    pub(crate) each_file: Option<EachFile<'r>>,
+    pub(crate) each_file: EachFile<'r>,
 }
 
 impl CompareRun<'_> {
@@ -210,7 +212,7 @@ impl CompareRun<'_> {
             delivered.add(workspace.project(), target, one.has_cluster);
         }
         // The first part of a run judges what concerns all parts.
-        if workspace.part().is_none_or(|part| part.is_first()) {
+        if part_of_run(workspace).is_none_or(|part| part.is_first()) {
             let room = MAXIMUM_DIFF.saturating_sub(length);
             let run = DeliveryRun { workspace, base, options, room };
             if let Some(one) = run.compare(&delivered, &mut sink)? {
@@ -229,7 +231,7 @@ struct TargetRun<'r> {
     base: &'r Base,
     target: &'r Target,
     options: &'r CompareOptions,
-    each_file: Option<EachFile<'r>>,
+    each_file: EachFile<'r>,
     /// How many bytes of differences are kept.
     room: usize,
 }
@@ -274,7 +276,7 @@ impl TargetRun<'_> {
         let mut each = |difference: Option<Difference>| {
             let Some(Difference { below, path, is_gone, way, text, meaning, rules }) = difference else { return };
             of_part.iter_mut().for_each(|files| files.add(&below, is_gone, way.as_ref(), &text));
-            groups.add_with_further(&path, way, text, &workspace.further_files(target, &below));
+            groups.add_with_further(&path, way, text, &further_files(workspace, target, &below));
             changed.add(meaning);
             rules.into_iter().for_each(|rules| effect.add(rules));
         };
@@ -286,7 +288,7 @@ impl TargetRun<'_> {
         if base.is_new(target, &totals) {
             changes.add_new(workspace, &target.name, std::mem::take(&mut *locked(&created)));
         }
-        workspace.warn_of_recreation(target, &totals, sink);
+        warn_of_recreation(workspace, target, &totals, sink);
         let describe = if options.without_values { folded_without_values } else { folded };
         let (diff, left_out) = if options.without_text { (String::new(), 0) } else { groups.finish(describe) };
         let access = if options.without_effects || sink.has_errors() {
@@ -300,7 +302,7 @@ impl TargetRun<'_> {
             None
         };
         let Effects { pod_security_policies, upgrades } = changed.finish(workspace, target, &*committed)?;
-        let (title, target) = (workspace.title(target), target.name.clone());
+        let (title, target) = (target_title(workspace, target), target.name.clone());
         let comparison = TargetComparison { target, title, totals, diff, access, pod_security_policies, upgrades };
         Ok(Compared { comparison, left_out, unclaimed, has_cluster })
     }
@@ -328,7 +330,7 @@ impl DeliveryRun<'_> {
             }
             Ok(())
         };
-        let compared = workspace.compare_delivery(delivered, &*committed, &mut each, sink)?;
+        let compared = compare_delivery(workspace, delivered, &*committed, &mut each, sink)?;
         let describe = if options.without_values { folded_without_values } else { folded };
         let files = diff.take_part_files();
         let (diff, left_out) = diff.finish(describe);

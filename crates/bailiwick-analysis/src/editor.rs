@@ -18,6 +18,7 @@ use std::sync::Arc;
 use bailiwick_policy::model::Date;
 use bailiwick_policy::source::{DiskSource, EditorFiles, FileContent, FileSource};
 use bailiwick_workspace::workspace::Workspace;
+use bailiwick_workspace::workspace::open_files;
 use bailiwick_workspace::workspace_files::WorkspaceFiles;
 use bailiwick_workspace::{Diagnostics, Error, Options};
 use bailiwick_yaml::diag::{Files, RunError, Sink};
@@ -105,7 +106,7 @@ impl EditorWorkspace {
     pub fn analyze(&mut self, today: Date) -> Result<&Diagnostics, Error> {
         self.options.today = Some(today);
         let files = WorkspaceFiles::Editor(self.root.clone(), Arc::clone(&self.files));
-        let diagnostics = match Workspace::open_files(&self.options, self.root.clone(), files) {
+        let diagnostics = match open_files(&self.options, self.root.clone(), files) {
             Ok(workspace) => {
                 let diagnostics = compile_diagnostics(&workspace)?;
                 free_beside(self.linked.replace(Arc::new(workspace)));

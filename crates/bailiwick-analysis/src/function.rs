@@ -18,6 +18,7 @@ use bailiwick_policy::model::Platform;
 use bailiwick_policy::source::{MemorySource, manifests};
 use bailiwick_workspace::identity_key::IdentityKey;
 use bailiwick_workspace::workspace::Workspace;
+use bailiwick_workspace::workspace::open_in_memory;
 use bailiwick_workspace::{CompiledFile, Diagnostics, Error, Options};
 use bailiwick_yaml::diag::{Diagnostic, Files, RunError, Sink};
 use bailiwick_yaml::{self as yaml, NodeRef, Spanned, Tree, de, schema};
@@ -104,7 +105,7 @@ pub fn run_function(
         }
         Some((config, VALIDATOR)) => {
             let config = settings_of_test(config);
-            let workspace = Workspace::in_memory(run, workspace_of(options, &list, &config), &files)?;
+            let workspace = open_in_memory(run, workspace_of(options, &list, &config), &files)?;
             let validation = validate(&workspace, options, list, each)?;
             Ok(FunctionOutcome::Validated(Box::new(validation)))
         }

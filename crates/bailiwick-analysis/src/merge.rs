@@ -15,6 +15,7 @@ use bailiwick_workspace::shard::{Command, DeliverySummary, Summary, UnusableSumm
 use bailiwick_workspace::target_changes::{ObjectsByTarget, TargetChanges};
 use bailiwick_workspace::unclaimed::Unclaimed;
 use bailiwick_workspace::workspace::Workspace;
+use bailiwick_workspace::workspace::warn_of_recreation;
 use bailiwick_workspace::{Diagnostics, Error};
 use bailiwick_yaml::diag::{Diagnostic, RunError, Sink};
 use bailiwick_yaml::limits::MAXIMUM_SUMMARY_SIZE;
@@ -107,7 +108,7 @@ fn conclude<'w>(
         if let Some(consent) = consent.filter(|_| !sink.has_errors()) {
             removal::refuse(target, &totals, Loss::of(&totals), consent, &mut refused);
         }
-        workspace.warn_of_recreation(target, &totals, &mut sink);
+        warn_of_recreation(workspace, target, &totals, &mut sink);
         let folder = format!("{}/{}", workspace.project().workspace.output, target.name);
         compared.add(target.name.clone(), &folder, totals, files);
     }

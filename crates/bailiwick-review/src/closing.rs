@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use bailiwick_compiler::emit::diff::unified;
 use bailiwick_workspace::review_base::OpenedBase;
+use bailiwick_workspace::workspace::open_other;
 use bailiwick_workspace::workspace_files::WorkspaceFiles;
 
 use self::candidates::{Candidate, ChangedText, Wanted, candidates};
@@ -202,7 +203,7 @@ impl Search<'_, '_> {
         let Closing { base, head, below, targets, sections, .. } = *self.closing;
         let useless = Trial { edits: edits.clone(), is_within: false, open: BTreeSet::new(), needs: BTreeMap::new() };
         let files = WorkspaceFiles::Edited(Arc::new(head.files().clone()), edits.clone());
-        let edited = match head.open_other(files) {
+        let edited = match open_other(head, files) {
             Ok(edited) => edited.with_sample(sections.spread.sample()),
             Err(Error::Invalid(_)) => return Ok(useless),
             Err(error) => return Err(error),

@@ -7,6 +7,7 @@ use bailiwick_analysis::classes::Spread;
 use bailiwick_analysis::lint::{AcceptedFinding, AcceptedPowers, LintOptions, MatchedFindings, lint_sample};
 use bailiwick_base::parallel::both;
 use bailiwick_workspace::workspace::Workspace;
+use bailiwick_workspace::workspace::has_target;
 use bailiwick_workspace::{Error, FindingRecord};
 
 use super::record::{EffectSeverity, FindingChanges, ReviewedFinding};
@@ -24,7 +25,7 @@ struct Found {
 
 impl Found {
     fn in_state(workspace: &Workspace, targets: &[String], spread: &Spread<'_>) -> Result<Self, Error> {
-        let known = |name: &&String| workspace.has_target(name);
+        let known = |name: &&String| has_target(workspace, name);
         let targets: Vec<String> = targets.iter().filter(known).cloned().collect();
         if targets.is_empty() {
             return Ok(Self::default());

@@ -81,64 +81,6 @@ impl DeliveryObjects {
     }
 }
 
-impl Workspace {
-    /// Compares delivery objects with earlier ones. Reports foreign entries.
-    ///
-    /// # Errors
-    /// When the earlier objects cannot be read.
-    pub fn compare_delivery(
-        &self,
-        objects: &DeliveryObjects,
-        committed: &dyn Committed,
-        each: &mut dyn FnMut(DeliveryChange<'_>) -> Result<(), RunError>,
-        sink: &mut Sink,
-    ) -> Result<ComparedDelivery, RunError> {
-        let folder = self.project.workspace.delivery.as_ref().map_or("", |delivery| delivery.folder.as_str());
-        let mut compared = ComparedDelivery::default();
-        let mut differs = |path: &str, file: Option<&DeliveryFile>, old: Option<&[u8]>| {
-            let new = file.map(|file| (file.text.as_str(), &file.kinds[..]));
-            let ownership = old.map(|old| delivery_ownership(path, old));
-            let plan = FilePlan { ownership, ..FilePlan::compare(path, new, old) };
-            if ownership == Some(FileOwnership::Foreign) {
-                let kind = EntryKind::File;
-                sink.push(stray(&format!("{folder}/{path}"), kind).help(HELP_WITH_FOREIGN));
-                return Ok(None);
-            }
-            if plan.action != FileAction::Keep {
-                each(DeliveryChange { path, new: file.map(|file| file.text.as_str()), old })?;
-            }
-            Ok::<_, RunError>(Some(plan))
-        };
-        for (path, file) in &objects.files {
-            let old = committed.read(path)?;
-            let plan = differs(path, Some(file), old.as_deref())?;
-            plan.into_iter().for_each(|plan| compared.plan.add(plan));
-        }
-        let mut strays = Vec::new();
-        for Entry { path, kind } in committed.list()? {
-            let is_wanted = kind == EntryKind::File && objects.files.contains_key(&path);
-            match kind {
-                EntryKind::Submodule => {}
-                _ if is_wanted || !objects.covers(&path) => {}
-                EntryKind::EmptyFolder => {
-                    _ = compared.empty.insert(format!("{folder}/{path}").trim_end_matches('/').to_owned());
-                }
-                EntryKind::File => {
-                    let old = committed.read(&path)?;
-                    let plan = differs(&path, None, old.as_deref())?;
-                    plan.into_iter().for_each(|plan| compared.plan.add(plan));
-                }
-                kind => strays.push((path, kind)),
-            }
-        }
-        for (path, kind) in strays {
-            sink.push(stray(&format!("{folder}/{path}"), kind).help(help_with_stray(kind)));
-        }
-        compared.plan.changes.sort_by(|left, right| left.path.cmp(&right.path));
-        Ok(compared)
-    }
-}
-
 /// Reports a path of the workspace in its repository that differs from `spec.delivery.path`: the delivery objects would
 /// apply another folder. Without a repository the path is not known.
 pub fn check_path(workspace: &Workspace, sink: &mut Sink) {
@@ -219,7 +161,7 @@ impl Workspace {
             }
             Ok(())
         };
-        let ComparedDelivery { plan, .. } = self.compare_delivery(objects, &committed, &mut each, sink)?;
+        let ComparedDelivery { plan, .. } = compare_delivery(self, objects, &committed, &mut each, sink)?;
         let title = format!("{folder}/");
         if !plan.is_drift() {
             return Ok(Some(RenderedDelivery { plan, title, staged: None }));
@@ -228,6 +170,62 @@ impl Workspace {
         written.iter().try_for_each(|(path, text, replaces)| stager.stage(path, text, *replaces))?;
         Ok(Some(RenderedDelivery { plan, title, staged: Some(StagedDelivery { stager, removed }) }))
     }
+}
+
+/// Compares delivery objects with earlier ones. Reports foreign entries.
+///
+/// # Errors
+/// When the earlier objects cannot be read.
+pub fn compare_delivery(
+    workspace: &Workspace,
+    objects: &DeliveryObjects,
+    committed: &dyn Committed,
+    each: &mut dyn FnMut(DeliveryChange<'_>) -> Result<(), RunError>,
+    sink: &mut Sink,
+) -> Result<ComparedDelivery, RunError> {
+    let folder = workspace.project.workspace.delivery.as_ref().map_or("", |delivery| delivery.folder.as_str());
+    let mut compared = ComparedDelivery::default();
+    let mut differs = |path: &str, file: Option<&DeliveryFile>, old: Option<&[u8]>| {
+        let new = file.map(|file| (file.text.as_str(), &file.kinds[..]));
+        let ownership = old.map(|old| delivery_ownership(path, old));
+        let plan = FilePlan { ownership, ..FilePlan::compare(path, new, old) };
+        if ownership == Some(FileOwnership::Foreign) {
+            let kind = EntryKind::File;
+            sink.push(stray(&format!("{folder}/{path}"), kind).help(HELP_WITH_FOREIGN));
+            return Ok(None);
+        }
+        if plan.action != FileAction::Keep {
+            each(DeliveryChange { path, new: file.map(|file| file.text.as_str()), old })?;
+        }
+        Ok::<_, RunError>(Some(plan))
+    };
+    for (path, file) in &objects.files {
+        let old = committed.read(path)?;
+        let plan = differs(path, Some(file), old.as_deref())?;
+        plan.into_iter().for_each(|plan| compared.plan.add(plan));
+    }
+    let mut strays = Vec::new();
+    for Entry { path, kind } in committed.list()? {
+        let is_wanted = kind == EntryKind::File && objects.files.contains_key(&path);
+        match kind {
+            EntryKind::Submodule => {}
+            _ if is_wanted || !objects.covers(&path) => {}
+            EntryKind::EmptyFolder => {
+                _ = compared.empty.insert(format!("{folder}/{path}").trim_end_matches('/').to_owned());
+            }
+            EntryKind::File => {
+                let old = committed.read(&path)?;
+                let plan = differs(&path, None, old.as_deref())?;
+                plan.into_iter().for_each(|plan| compared.plan.add(plan));
+            }
+            kind => strays.push((path, kind)),
+        }
+    }
+    for (path, kind) in strays {
+        sink.push(stray(&format!("{folder}/{path}"), kind).help(help_with_stray(kind)));
+    }
+    compared.plan.changes.sort_by(|left, right| left.path.cmp(&right.path));
+    Ok(compared)
 }
 
 /// The differences of delivery files as text. Files with the same difference are folded.

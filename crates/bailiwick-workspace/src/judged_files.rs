@@ -85,21 +85,21 @@ impl Workspace {
     pub fn judged_commit(&self) -> Option<&str> {
         self.tree.as_ref().map(|tree| tree.files.commit())
     }
+}
 
-    /// Returns the files that are judged.
-    pub fn judged_files(&self) -> JudgedFiles {
-        match &self.tree {
-            Some(tree) => JudgedFiles::Tree(Arc::clone(tree)),
-            None => JudgedFiles::Disk(self.root.clone(), Folder::new(self.root.clone())),
-        }
+/// Returns the files that are judged.
+pub fn judged_files(workspace: &Workspace) -> JudgedFiles {
+    match &workspace.tree {
+        Some(tree) => JudgedFiles::Tree(Arc::clone(tree)),
+        None => JudgedFiles::Disk(workspace.root.clone(), Folder::new(workspace.root.clone())),
     }
+}
 
-    /// Opens the judged output of a target, or of all targets.
-    pub fn judged_output(&self, target: Option<&Target>) -> Box<dyn Committed> {
-        let output = &self.project.workspace.output;
-        let folder = target.map_or_else(|| output.clone(), |target| format!("{output}/{}", target.name));
-        self.judged_files().folder(&folder)
-    }
+/// Opens the judged output of a target, or of all targets.
+pub fn judged_output(workspace: &Workspace, target: Option<&Target>) -> Box<dyn Committed> {
+    let output = &workspace.project.workspace.output;
+    let folder = target.map_or_else(|| output.clone(), |target| format!("{output}/{}", target.name));
+    judged_files(workspace).folder(&folder)
 }
 
 /// Returns whether the workspace of a run is in the work tree of a git repository.

@@ -203,34 +203,32 @@ impl<'t> OtherCases<'t> {
     }
 }
 
-impl Workspace {
-    /// Returns a sentence about inputs on disk that the judged commit has not, or has with another content; none if the policies
-    /// are compiled from the files of the commit.
-    pub fn uncommitted_inputs(&self) -> Option<String> {
-        let tree = self.tree.as_ref()?;
-        let files = &self.project.files;
-        let is_committed = |path: &str, text: &str| {
-            let id = tree.files().file_id(path);
-            id.is_some_and(|id| id.format().id(GitObjectKind::Blob, text.as_bytes()) == Ok(id))
-        };
-        let mut changed = BTreeSet::new();
-        for id in files.ids() {
-            let file = files.get(id);
-            if !is_committed(file.path(), &file.passing_text()) && self.root.join(file.path()).is_file() {
-                changed.insert(file.path().to_owned());
-            }
+/// Returns a sentence about inputs on disk that the judged commit has not, or has with another content; none if the policies
+/// are compiled from the files of the commit.
+pub fn uncommitted_inputs(workspace: &Workspace) -> Option<String> {
+    let tree = workspace.tree.as_ref()?;
+    let files = &workspace.project.files;
+    let is_committed = |path: &str, text: &str| {
+        let id = tree.files().file_id(path);
+        id.is_some_and(|id| id.format().id(GitObjectKind::Blob, text.as_bytes()) == Ok(id))
+    };
+    let mut changed = BTreeSet::new();
+    for id in files.ids() {
+        let file = files.get(id);
+        if !is_committed(file.path(), &file.passing_text()) && workspace.root.join(file.path()).is_file() {
+            changed.insert(file.path().to_owned());
         }
-        let named: Vec<String> = changed.iter().take(NAMED_INPUTS).map(|path| format!("`{path}`")).collect();
-        let more = changed.len().saturating_sub(NAMED_INPUTS);
-        let more = if more > 0 { format!(" and {}", number(more, "more file")) } else { String::new() };
-        (!named.is_empty()).then(|| {
-            format!(
-                "the files on disk are compiled, and these are not as in `{}`: {}{more}",
-                tree.revision(),
-                named.join(", ")
-            )
-        })
     }
+    let named: Vec<String> = changed.iter().take(NAMED_INPUTS).map(|path| format!("`{path}`")).collect();
+    let more = changed.len().saturating_sub(NAMED_INPUTS);
+    let more = if more > 0 { format!(" and {}", number(more, "more file")) } else { String::new() };
+    (!named.is_empty()).then(|| {
+        format!(
+            "the files on disk are compiled, and these are not as in `{}`: {}{more}",
+            tree.revision(),
+            named.join(", ")
+        )
+    })
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use bailiwick_yaml::{self as yaml, NodeRef, Tree, schema};
 
 use super::unclaimed::is_manifest_name;
 use super::workspace::{Workspace, keeps};
+use crate::judged_files::judged_output;
 
 /// How many objects of a kept file, and files of a Kustomization, are named.
 const NAMED: usize = 5;
@@ -33,7 +34,7 @@ const KUSTOMIZATION_VERSIONS: [&str; 2] = ["kustomize.config.k8s.io/v1beta1", "k
 /// When the output folder cannot be read.
 pub(super) fn judge(workspace: &Workspace, kept: &BTreeSet<String>, sink: &mut Sink) -> Result<(), RunError> {
     let manifests = claimed(&workspace.project);
-    let whole = workspace.judged_output(None);
+    let whole = judged_output(workspace, None);
     for path in kept {
         let bytes = whole.read(path)?.unwrap_or_default();
         let file = KeptFile { workspace, path, is_claimed: is_claimed(&workspace.project, &manifests, path) };
@@ -280,7 +281,7 @@ fn identity(root: NodeRef<'_>) -> String {
 /// When the output folder cannot be read.
 pub fn kept_objects(workspace: &Workspace, target: &str, sink: &mut Sink) -> Result<Vec<Tree>, RunError> {
     let whole = match workspace.files.is_folder() {
-        true => workspace.judged_output(None),
+        true => judged_output(workspace, None),
         false => workspace.files.output(&workspace.project.workspace.output, None),
     };
     kept_before(&workspace.project, target, &*whole, sink)

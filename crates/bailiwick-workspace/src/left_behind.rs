@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::judged_files::JudgedFiles;
 use super::unclaimed::is_manifest_name;
 use super::workspace::Workspace;
+use crate::judged_files::judged_files;
 
 /// How many bytes of a file are read to find the header.
 pub(super) const HEAD: usize = 4096;
@@ -45,7 +46,7 @@ impl NotJudged {
 /// # Errors
 /// When the repository of a judged commit lacks an object.
 pub(crate) fn judge(workspace: &Workspace, paths: &BTreeSet<String>, sink: &mut Sink) -> Result<NotJudged, RunError> {
-    let root = workspace.judged_files();
+    let root = judged_files(workspace);
     let model::WorkspaceSettings { output, fixtures, .. } = &workspace.project.workspace;
     let mut nested = NestedWorkspaces { root: &root, known: BTreeMap::new(), files: BTreeMap::new() };
     let mut fixed = 0;

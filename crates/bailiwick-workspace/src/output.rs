@@ -18,6 +18,8 @@ use hashbrown::HashSet;
 use super::part_files::is_of_part;
 use super::unclaimed::Unclaimed;
 use super::workspace::{Workspace, keeps};
+use crate::judged_files::judged_output;
+use crate::workspace::part_of_run;
 
 /// From how many files on the output is listed by a thread of its own.
 const LONG_RUN: usize = 2_000;
@@ -90,18 +92,13 @@ impl Workspace {
     /// concern every shard; an entry for objects without a namespace concerns only the first shard.
     fn looks_at(&self, entry: &Entry) -> bool {
         let is_in_the_way = !entry.is_file() || (self.is_folder_of_ours(&entry.path) && entry.path != "cluster");
-        self.part().is_none_or(|part| is_in_the_way || is_of_part(&entry.path, part))
+        part_of_run(self).is_none_or(|part| is_in_the_way || is_of_part(&entry.path, part))
     }
 
     /// Returns whether a path below a target's folder can be a folder of output files.
     fn is_folder_of_ours(&self, path: &str) -> bool {
         matches!(path, "" | "cluster" | "namespaces")
             || (self.project.workspace.shards.is_some() && file::is_shard(path))
-    }
-
-    /// Whether `spec.keep` keeps a file below a target's folder, if it is not ours.
-    pub fn is_kept(&self, target: &Target, path: &str) -> bool {
-        self.keeps(&format!("{}/{path}", target.name))
     }
 
     /// Whether `spec.keep` keeps a file below the output folder, if it is not ours. In the folders of a target where the
@@ -121,62 +118,67 @@ impl Workspace {
             told.help(help_with_stray(entry.kind))
         });
     }
+}
 
-    /// Looks at the entries beside the folders of the targets. Files of ours are left over from targets that are gone;
-    /// other entries are reported. Of the parts of a run only the first reports them.
-    pub fn beside_targets(&self, sink: &mut Sink) -> Result<BesideTargets, RunError> {
-        let mut beside = BesideTargets::default();
-        if self.part().is_some_and(|part| !part.is_first()) {
-            let skip = |top: &str| self.is_of_target_or_staging(top);
-            let entries = self.judged_output(None).list_except(&skip)?;
-            beside.has_files = entries.iter().any(Entry::is_file);
-            return Ok(beside);
-        }
-        let mut told = Sink::new();
-        let workspace = &self.project.workspace;
-        let world = DiskSource::new(&self.root);
-        let is_link = |path: &str| self.tree.as_ref().map_or_else(|| world.is_link(path), |tree| tree.is_link(path));
-        if let Some(link) = link_on_the_way(&workspace.output, is_link) {
-            sink.push(
-                stray(link, EntryKind::Link)
-                    .help("name the folder itself under `spec.output`: links are not followed when writing"),
-            );
-            return Ok(beside);
-        }
-        let delivery = workspace.delivery.as_ref();
-        if let Some(link) = delivery.and_then(|delivery| link_on_the_way(&delivery.folder, is_link)) {
-            sink.push(stray(link, EntryKind::Link).help("remove it: links are not followed when writing"));
-        }
-        let whole = self.judged_output(None);
-        let entries = whole.list_except(&|top: &str| self.is_of_target_or_staging(top))?;
-        beside.unclaimed.add(self, "", &entries);
+/// Looks at the entries beside the folders of the targets. Files of ours are left over from targets that are gone;
+/// other entries are reported. Of the parts of a run only the first reports them.
+pub fn beside_targets(workspace: &Workspace, sink: &mut Sink) -> Result<BesideTargets, RunError> {
+    let mut beside = BesideTargets::default();
+    if part_of_run(workspace).is_some_and(|part| !part.is_first()) {
+        let skip = |top: &str| workspace.is_of_target_or_staging(top);
+        let entries = judged_output(workspace, None).list_except(&skip)?;
         beside.has_files = entries.iter().any(Entry::is_file);
-        for Entry { path, kind } in entries {
-            if matches!(kind, EntryKind::EmptyFolder | EntryKind::Submodule) {
-                continue;
-            }
-            let old = whole.read(&path)?.unwrap_or_default();
-            let below_target = path.split_once('/').map_or("", |(_, below)| below);
-            let plan = FilePlan { path: path.clone(), ..FilePlan::compare(below_target, None, Some(&old)) };
-            // The folders of removed targets are unknown: a file without a header can have any origin.
-            let is_ours =
-                kind == EntryKind::File && plan.ownership == Some(FileOwnership::Ours) && file::bears_header(&old);
-            if kind == EntryKind::File && !is_ours && self.keeps(&path) {
-                continue;
-            }
-            if !is_ours {
-                let path = format!("{}/{path}", workspace.output);
-                told.push(stray(path.trim_end_matches('/'), kind).help(help_with_stray(kind)));
-            } else {
-                beside.leftovers.add(plan);
-            }
-        }
-        if let Some(shard) = &self.shard {
-            shard.note_beside_targets(told.diagnostics(), &beside.leftovers);
-        }
-        sink.absorb(told);
-        Ok(beside)
+        return Ok(beside);
     }
+    let mut told = Sink::new();
+    let settings = &workspace.project.workspace;
+    let world = DiskSource::new(&workspace.root);
+    let is_link = |path: &str| workspace.tree.as_ref().map_or_else(|| world.is_link(path), |tree| tree.is_link(path));
+    if let Some(link) = link_on_the_way(&settings.output, is_link) {
+        sink.push(
+            stray(link, EntryKind::Link)
+                .help("name the folder itself under `spec.output`: links are not followed when writing"),
+        );
+        return Ok(beside);
+    }
+    let delivery = settings.delivery.as_ref();
+    if let Some(link) = delivery.and_then(|delivery| link_on_the_way(&delivery.folder, is_link)) {
+        sink.push(stray(link, EntryKind::Link).help("remove it: links are not followed when writing"));
+    }
+    let whole = judged_output(workspace, None);
+    let entries = whole.list_except(&|top: &str| workspace.is_of_target_or_staging(top))?;
+    beside.unclaimed.add(workspace, "", &entries);
+    beside.has_files = entries.iter().any(Entry::is_file);
+    for Entry { path, kind } in entries {
+        if matches!(kind, EntryKind::EmptyFolder | EntryKind::Submodule) {
+            continue;
+        }
+        let old = whole.read(&path)?.unwrap_or_default();
+        let below_target = path.split_once('/').map_or("", |(_, below)| below);
+        let plan = FilePlan { path: path.clone(), ..FilePlan::compare(below_target, None, Some(&old)) };
+        // The folders of removed targets are unknown: a file without a header can have any origin.
+        let is_ours =
+            kind == EntryKind::File && plan.ownership == Some(FileOwnership::Ours) && file::bears_header(&old);
+        if kind == EntryKind::File && !is_ours && workspace.keeps(&path) {
+            continue;
+        }
+        if !is_ours {
+            let path = format!("{}/{path}", settings.output);
+            told.push(stray(path.trim_end_matches('/'), kind).help(help_with_stray(kind)));
+        } else {
+            beside.leftovers.add(plan);
+        }
+    }
+    if let Some(shard) = &workspace.shard {
+        shard.note_beside_targets(told.diagnostics(), &beside.leftovers);
+    }
+    sink.absorb(told);
+    Ok(beside)
+}
+
+/// Whether `spec.keep` keeps a file below a target's folder, if it is not ours.
+pub fn is_kept(workspace: &Workspace, target: &Target, path: &str) -> bool {
+    workspace.keeps(&format!("{}/{path}", target.name))
 }
 
 /// The comparison of the output of a target with earlier output, while it runs.
@@ -185,7 +187,7 @@ struct OutputComparison<'c, T> {
     target: &'c Target,
     committed: &'c dyn Committed,
     memory: Memory,
-    each_file: Option<EachFile<'c>>,
+    each_file: EachFile<'c>,
     detail_of: &'c DetailOf<'c, T>,
     each: &'c mut dyn FnMut(T),
     /// Hashes of the paths of the compiled files. Many files stay as they are, and a hash is all that is kept of them.
@@ -202,9 +204,7 @@ impl<T: Send> OutputComparison<'_, T> {
         let (workspace, committed, each_file, detail_of) = (*workspace, *committed, *each_file, *detail_of);
         let stats = &workspace.options.stats;
         let compare = |file: OutputFile| {
-            if let Some(each_file) = each_file {
-                each_file(target, &file);
-            }
+            each_file(target, &file);
             let path = hash_of(&file.path);
             let read = || committed.differing(&file.path, &file.text);
             let old = match stats.time(Stage::Compare, read, |_| (1, file.text.len()))? {
@@ -245,8 +245,11 @@ impl<T: Send> OutputComparison<'_, T> {
                     listing_thread = Some(scope.spawn(list));
                 }
             };
-            let options =
-                compile::CompileOptions { wanted: ObjectForm::Text, part: workspace.part(), ..workspace.compiler() };
+            let options = compile::CompileOptions {
+                wanted: ObjectForm::Text,
+                part: part_of_run(workspace),
+                ..workspace.compiler()
+            };
             let ledger = workspace.compile_part(target, options, &compare, &mut add, found)?;
             let listing = match listing_thread.map(std::thread::ScopedJoinHandle::join) {
                 Some(Ok(listing)) => listing,
@@ -270,7 +273,7 @@ impl<T: Send> OutputComparison<'_, T> {
         for entry in others {
             // The output would be written through a link, or in the place of a file.
             let is_in_the_way = workspace.is_folder_of_ours(&entry.path) || paths.contains(&hash_of(&entry.path));
-            let stays = !is_in_the_way && entry.is_file() && workspace.is_kept(target, &entry.path);
+            let stays = !is_in_the_way && entry.is_file() && is_kept(workspace, target, &entry.path);
             // An empty path is the target's folder itself, which is a file.
             match entry.is_file() && !entry.path.is_empty() {
                 true if stays => {}
@@ -365,7 +368,7 @@ pub struct EarlierOutput<'o> {
     /// How much of each difference is computed.
     pub depth: Depth,
     /// The function that is called with each compiled file, changed or not.
-    pub each_file: Option<EachFile<'o>>,
+    pub each_file: EachFile<'o>,
 }
 
 /// A function that is called with each compiled file of a target, on the compiling threads.

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::words::{grouped, number};
 use super::workspace::Workspace;
+use crate::output::is_kept;
 
 /// The deletions that are accepted when the output is written. All others are refused.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,7 +73,8 @@ impl Loss {
             return Ok(loss);
         }
         let output_files = compile::output_files(&workspace.project, target);
-        for entry in committed.list()?.iter().filter(|entry| entry.is_file() && !workspace.is_kept(target, &entry.path))
+        for entry in
+            committed.list()?.iter().filter(|entry| entry.is_file() && !is_kept(workspace, target, &entry.path))
         {
             if output_files.is_empty() && !loss.everything {
                 loss.everything = committed.read(&entry.path)?.is_some_and(|bytes| !bytes.is_empty());

@@ -21,6 +21,8 @@ use super::shard_moves;
 use super::target_changes::TargetChanges;
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, Event};
+use crate::output::beside_targets;
+use crate::workspace::{part_of_run, target_title, warn_of_recreation};
 
 /// The options of a run that writes the output.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -118,7 +120,7 @@ impl Workspace {
                 let OutputFile { path, text, json: objects, .. } = file;
                 each(CompiledFile { target: target.name.clone(), path, text, objects });
             };
-            let options = compile::CompileOptions { wanted, part: self.part(), ..self.compiler() };
+            let options = compile::CompileOptions { wanted, part: part_of_run(self), ..self.compiler() };
             self.compile_part(target, options, &one, &mut give, &mut found)?;
             sink.absorb(found);
         }
@@ -147,7 +149,7 @@ impl Workspace {
         let mut sink = Sink::new();
         self.project.check_terms(&mut sink);
         let mut refused = Sink::new();
-        let beside = self.beside_targets(&mut sink)?;
+        let beside = beside_targets(self, &mut sink)?;
         let is_whole = options.targets.is_empty();
         let mut changes = if is_whole { TargetChanges::of_leftovers(self, &beside)? } else { TargetChanges::default() };
         // Another part may have removed them already.
@@ -171,7 +173,7 @@ impl Workspace {
                 removal::refuse(target, totals, loss, &options.consent, &mut refused);
                 shard_moves::refuse(self, target, plan, &mut refused)?;
             }
-            self.warn_of_recreation(target, totals, &mut sink);
+            warn_of_recreation(self, target, totals, &mut sink);
         }
         if is_whole {
             if !sink.has_errors() {
@@ -190,7 +192,7 @@ impl<'w> StagedOutput<'w> {
     /// Stages the delivery objects of the targets. The first part of a run writes what concerns all parts.
     fn stage_delivery(&mut self, sink: &mut Sink) -> Result<(), RunError> {
         let Self { workspace, delivered, delivery, .. } = self;
-        if !sink.has_errors() && workspace.part().is_none_or(|part| part.is_first()) {
+        if !sink.has_errors() && part_of_run(workspace).is_none_or(|part| part.is_first()) {
             *delivery = workspace.stage_delivery(delivered, sink)?;
             if let (Some(delivery), Some(shard)) = (delivery, &workspace.shard) {
                 shard.note_delivery(&delivery.totals(), None);
@@ -213,7 +215,7 @@ impl<'w> StagedOutput<'w> {
             };
             found.file.map_or(Ok(()), stage)
         };
-        let earlier = EarlierOutput { committed: &committed, depth: Depth::Plan, each_file: None };
+        let earlier = EarlierOutput { committed: &committed, depth: Depth::Plan, each_file: &|_, _| {} };
         let compared = workspace.compare_output(target, earlier, &stage, &mut |()| (), sink)?;
         let ComparedTarget { plan, has_cluster, .. } = compared;
         delivered.add(&workspace.project, target, has_cluster);
@@ -221,7 +223,7 @@ impl<'w> StagedOutput<'w> {
         if totals.is_new() {
             changes.add_new(workspace, &target.name, created.into_inner().unwrap_or_else(PoisonError::into_inner));
         }
-        let loss = match workspace.part() {
+        let loss = match part_of_run(workspace) {
             Some(_) => Loss::of_part(workspace, target, &committed, &plan)?,
             None => Loss::of(&totals),
         };
@@ -253,7 +255,7 @@ impl<'w> StagedOutput<'w> {
         let files = stager.count();
         workspace.options.stats.time(Stage::Commit, || stager.commit(&removed), |_| (files, 0))?;
         staged_delivery.map_or(Ok(()), StagedDelivery::commit)?;
-        let of_targets = plans.into_iter().map(|(target, _, totals)| (workspace.title(target), totals));
+        let of_targets = plans.into_iter().map(|(target, _, totals)| (target_title(workspace, target), totals));
         let of_delivery = delivery.into_iter().map(|delivery| (delivery.title.clone(), delivery.totals()));
         Ok(WrittenOutput {
             targets: of_targets.chain(of_delivery).collect(),

@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::workspace::Workspace;
+use crate::workspace::open_other;
 use crate::workspace_files::WorkspaceFiles;
 use crate::{Diagnostics, Error};
 
@@ -107,7 +108,7 @@ impl OpenedBase {
             let record = ReviewedBase { name: "none".to_owned(), ..record };
             return Ok(Self { record, against, state: BaseState::Absent });
         }
-        let state = match head.open_other(files) {
+        let state = match open_other(head, files) {
             Ok(mut workspace) => {
                 workspace.is_earlier = true;
                 BaseState::Opened(Box::new(workspace))

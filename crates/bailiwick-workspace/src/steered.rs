@@ -14,6 +14,7 @@ use bailiwick_yaml::limits::{MAXIMUM_PATTERNS_SIZE, written_size};
 
 use super::words::number;
 use super::workspace::Workspace;
+use crate::judged_files::judged_files;
 
 /// A `.sourceignore` around a folder that a run writes.
 pub(super) struct PatternFile {
@@ -135,7 +136,7 @@ pub(super) fn judge(
     }
     let mut files = Vec::new();
     for folder in settings.written_folders() {
-        let entries = workspace.judged_files().folder(folder).list()?.into_iter().filter(Entry::is_file);
+        let entries = judged_files(workspace).folder(folder).list()?.into_iter().filter(Entry::is_file);
         files.extend(entries.map(|entry| (folder, format!("{folder}/{}", entry.path))));
     }
     let is_left_out = |path: &str| ignore.excluding(&format!("{prefix}{path}")).is_some();

@@ -16,6 +16,8 @@ use super::removal;
 use super::removal::Consent;
 use super::words::number;
 use super::workspace::Workspace;
+use crate::judged_files::judged_output;
+use crate::workspace::{has_target, part_of_run};
 
 /// The targets that only one side of a comparison has.
 #[derive(Debug, Default)]
@@ -48,11 +50,11 @@ impl TargetChanges {
     /// them for the merge.
     pub fn of_leftovers(workspace: &Workspace, beside: &BesideTargets) -> Result<Self, RunError> {
         let (mut all, mut own) = (ObjectsByTarget::new(), ObjectsByTarget::new());
-        let output = workspace.judged_output(None);
+        let output = judged_output(workspace, None);
         for file in &beside.leftovers.changes {
             let (target, below) = file.path.split_once('/').unwrap_or((&file.path, ""));
             let digests = object_digests(&String::from_utf8_lossy(&output.read(&file.path)?.unwrap_or_default()));
-            if workspace.part().is_none_or(|part| is_of_part(below, part)) {
+            if part_of_run(workspace).is_none_or(|part| is_of_part(below, part)) {
                 own.entry(target.to_owned()).or_default().extend(digests.iter().copied());
             }
             if workspace.shard.is_some() {
@@ -74,7 +76,7 @@ impl TargetChanges {
         let mut plan = TargetPlan::default();
         let mut texts = Vec::new();
         for entry in output.list()?.into_iter().filter(|entry| entry.is_file()) {
-            let Some((_, below)) = entry.path.split_once('/').filter(|(target, _)| !workspace.has_target(target))
+            let Some((_, below)) = entry.path.split_once('/').filter(|(target, _)| !has_target(workspace, target))
             else {
                 continue;
             };

@@ -89,12 +89,6 @@ fn settings(root: &Path) -> Option<model::WorkspaceSettings> {
 }
 
 impl Workspace {
-    /// Returns the folders that `render` writes in a workspace, by their paths below its root; none if the workspace file has errors. Reads the
-    /// workspace file alone.
-    pub fn written_folders(root: &Path) -> Vec<String> {
-        settings(root).map_or_else(Vec::new, |settings| settings.written_folders().map(str::to_owned).collect())
-    }
-
     /// Finds the folder of the workspace: this one, or the nearest above it with a workspace file, up to the root of the git
     /// work tree. Folders above are not in the hands of the authors of the repository.
     pub fn find_root(options: &Options) -> Result<Option<PathBuf>, RunError> {
@@ -108,17 +102,6 @@ impl Workspace {
         let within = start.ancestors().take_while(|folder| top.as_ref().is_none_or(|top| folder.starts_with(top)));
         let mut folders = within.map(Path::to_path_buf);
         Ok(folders.find(|folder| folder.join(compile::WORKSPACE_FILE).symlink_metadata().is_ok()))
-    }
-
-    /// Finds the files of the workspace; none without one. Files in memory have the workspace file at their root.
-    pub fn find(options: &Options) -> Result<Option<WorkspaceFiles>, RunError> {
-        match &options.inputs {
-            InputFiles::Disk => Ok(Self::find_root(options)?.map(WorkspaceFiles::Folder)),
-            InputFiles::Memory(files) => {
-                let has_workspace = files.has_file(compile::WORKSPACE_FILE);
-                Ok(has_workspace.then(|| WorkspaceFiles::Memory(Arc::clone(files))))
-            }
-        }
     }
 
     /// Finds and loads the workspace: the folder in which the run starts, or the nearest above it with a workspace file.
@@ -135,7 +118,7 @@ impl Workspace {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn open(options: &Options) -> Result<Self, Error> {
-        let Some(place) = Self::find(options)? else {
+        let Some(place) = find_files(options)? else {
             let diagnostic = Diagnostic::error(
                 codes::WORKSPACE_NOT_FOUND,
                 "there is no `bailiwick.yaml` in this folder or above it",
@@ -147,73 +130,7 @@ impl Workspace {
             WorkspaceFiles::Folder(root) => root.clone(),
             _ => PathBuf::new(),
         };
-        Self::open_files(options, root, place)
-    }
-
-    /// Loads the workspace of a folder from its files.
-    ///
-    /// # Errors
-    /// When its policies cannot be linked, or a file cannot be read.
-    pub fn open_files(options: &Options, root: PathBuf, place: WorkspaceFiles) -> Result<Self, Error> {
-        let files = Arc::new(Files::new());
-        let mut sink = Sink::new();
-        let load = || compile::load(place.boxed_source(), Arc::clone(&files), &mut sink);
-        let mut project = options.stats.time(Stage::Load, load, |_| (1, 0))?;
-        if let Some(project) = &mut project {
-            project.today = options.today;
-            project.warn_of_expiry(&mut sink);
-        }
-        let diagnostics = sink.into_sorted(&files);
-        match project {
-            Some(project) => {
-                let found = project.without_accepted(diagnostics);
-                Ok(Self::of(options.clone(), root, place, Loaded { project: Arc::new(project), found }))
-            }
-            None => Err(Error::Invalid(Diagnostics { list: diagnostics, files })),
-        }
-    }
-
-    /// Opens a workspace whose files are in memory. It has no output folder.
-    ///
-    /// # Errors
-    /// When its policies cannot be linked.
-    pub fn in_memory(options: &Options, source: MemorySource, files: &Arc<Files>) -> Result<Self, Error> {
-        let mut sink = Sink::new();
-        let project = compile::load(Box::new(source), Arc::clone(files), &mut sink)?;
-        let has_errors = sink.has_errors();
-        let list = sink.into_sorted(files);
-        let Some(project) = project.filter(|_| !has_errors) else {
-            return Err(Error::Invalid(Diagnostics::new(list, files)));
-        };
-        let found = project.without_accepted(list);
-        let loaded = Loaded { project: Arc::new(project), found };
-        Ok(Self::of(options.clone(), PathBuf::new(), WorkspaceFiles::Folder(PathBuf::new()), loaded))
-    }
-
-    /// Opens another state of this workspace, such as a revision. Its diagnostics are reported at its own places.
-    ///
-    /// # Errors
-    /// When the policies cannot be linked, or cannot be read.
-    pub fn open_other(&self, place: WorkspaceFiles) -> Result<Self, Error> {
-        let (files, mut sink) = (Arc::new(Files::new()), Sink::new());
-        let project = compile::load(place.boxed_source(), Arc::clone(&files), &mut sink)?;
-        let has_errors = sink.has_errors();
-        let list = sink.into_sorted(&files);
-        match project.filter(|_| !has_errors) {
-            Some(mut project) => {
-                project.today = self.options.today;
-                let found = project.without_accepted(list);
-                let options = Options { listener: None, ..self.options.clone() };
-                let root = match &place {
-                    WorkspaceFiles::Folder(root) | WorkspaceFiles::Editor(root, _) => root.clone(),
-                    WorkspaceFiles::Revision(_) | WorkspaceFiles::Memory(_) | WorkspaceFiles::Edited(..) => {
-                        self.root.clone()
-                    }
-                };
-                Ok(Self::of(options, root, place, Loaded { project: Arc::new(project), found }))
-            }
-            None => Err(Error::Invalid(Diagnostics { list, files })),
-        }
+        open_files(options, root, place)
     }
 
     /// Returns a workspace in which nothing is left out.
@@ -244,16 +161,6 @@ impl Workspace {
     /// of a target.
     pub(crate) fn files_alike(&self, path: &str) -> usize {
         file::namespace(path).map_or(1, |namespace| self.sample().weight(namespace))
-    }
-
-    /// Returns the files that a file stands for in the sample of this workspace.
-    pub fn further_files(&self, target: &Target, path: &str) -> FurtherFiles {
-        let Some(namespace) = file::namespace(path) else { return FurtherFiles::default() };
-        let model::WorkspaceSettings { output, shards, .. } = &self.project.workspace;
-        let shown =
-            |name: &Arc<str>| format!("{output}/{}/{}", target.name, file::path(Some(name), "Namespace", *shards));
-        let further = self.sample().further(namespace);
-        FurtherFiles { first: further.iter().take(NAMED_ALIKE).map(shown).collect(), count: further.len() }
     }
 
     /// Returns the sample of the namespaces that this run compiles.
@@ -328,16 +235,6 @@ impl Workspace {
         Ok(all.iter().filter(|target| names.is_empty() || names.contains(&target.name)).collect())
     }
 
-    /// Returns the part of the work that this run does.
-    pub fn part(&self) -> Option<Part> {
-        self.shard.as_ref().map(|shard| shard.part)
-    }
-
-    /// Returns the title of the counts of a target: its name, and the part of the run.
-    pub fn title(&self, target: &Target) -> String {
-        self.part().map_or_else(|| target.name.clone(), |part| format!("{}, part {part}", target.name))
-    }
-
     /// Compiles a whole target; see [`compile::compile`].
     pub fn compile_files<R: Send>(
         &self,
@@ -372,7 +269,7 @@ impl Workspace {
 
     /// Whether a folder of the output folder belongs to a target, or holds new contents of a run.
     pub(crate) fn is_of_target_or_staging(&self, top: &str) -> bool {
-        top == STAGING || self.has_target(top)
+        top == STAGING || has_target(self, top)
     }
 
     /// Returns the diagnostics of the run and of loading, without the accepted ones.
@@ -409,37 +306,139 @@ impl Workspace {
             }
         }
     }
+}
 
-    /// Whether the workspace has a target of this name.
-    pub fn has_target(&self, name: &str) -> bool {
-        self.project.workspace.targets.iter().any(|target| target.name == name)
-    }
+/// Returns the folders that `render` writes in a workspace, by their paths below its root; none if the workspace file has errors. Reads the
+/// workspace file alone.
+pub fn written_folders(root: &Path) -> Vec<String> {
+    settings(root).map_or_else(Vec::new, |settings| settings.written_folders().map(str::to_owned).collect())
+}
 
-    /// Warns of a rename in very many places and of bindings that have to be made anew, before anything is written.
-    pub fn warn_of_recreation(&self, target: &Target, totals: &Totals, sink: &mut Sink) {
-        for (kind, files) in totals.mass_recreates(self.project.workspace.mass_recreate_threshold) {
-            sink.push(
-                Diagnostic::warning(
-                    codes::MASS_RECREATE,
-                    format!(
-                        "on `{}`, {kind} objects are deleted and created anew in {}",
-                        target.name,
-                        number(files, "namespace")
-                    ),
-                )
-                .help("roll it out in parts: add the new objects first, remove the old ones in a later change"),
-            );
-        }
-        if let Some(first) = totals.changed_role_refs.lines().next() {
-            let others = totals.changed_role_refs.count.saturating_sub(1);
-            let more = if others > 0 { format!(" and {}", number(others, "other binding")) } else { String::new() };
-            sink.push(
-                Diagnostic::warning(
-                    codes::IMMUTABLE_ROLE_REF,
-                    format!("on `{}`, {first}{more} would change `roleRef`, which cannot be changed", target.name),
-                )
-                .help("give the binding a new name, or delete and create it by hand"),
-            );
+/// Finds the files of the workspace; none without one. Files in memory have the workspace file at their root.
+pub fn find_files(options: &Options) -> Result<Option<WorkspaceFiles>, RunError> {
+    match &options.inputs {
+        InputFiles::Disk => Ok(Workspace::find_root(options)?.map(WorkspaceFiles::Folder)),
+        InputFiles::Memory(files) => {
+            let has_workspace = files.has_file(compile::WORKSPACE_FILE);
+            Ok(has_workspace.then(|| WorkspaceFiles::Memory(Arc::clone(files))))
         }
     }
+}
+
+/// Opens a workspace whose files are in memory. It has no output folder.
+///
+/// # Errors
+/// When its policies cannot be linked.
+pub fn open_in_memory(options: &Options, source: MemorySource, files: &Arc<Files>) -> Result<Workspace, Error> {
+    let mut sink = Sink::new();
+    let project = compile::load(Box::new(source), Arc::clone(files), &mut sink)?;
+    let has_errors = sink.has_errors();
+    let list = sink.into_sorted(files);
+    let Some(project) = project.filter(|_| !has_errors) else {
+        return Err(Error::Invalid(Diagnostics::new(list, files)));
+    };
+    let found = project.without_accepted(list);
+    let loaded = Loaded { project: Arc::new(project), found };
+    Ok(Workspace::of(options.clone(), PathBuf::new(), WorkspaceFiles::Folder(PathBuf::new()), loaded))
+}
+
+/// Loads the workspace of a folder from its files.
+///
+/// # Errors
+/// When its policies cannot be linked, or a file cannot be read.
+pub fn open_files(options: &Options, root: PathBuf, place: WorkspaceFiles) -> Result<Workspace, Error> {
+    let files = Arc::new(Files::new());
+    let mut sink = Sink::new();
+    let load = || compile::load(place.boxed_source(), Arc::clone(&files), &mut sink);
+    let mut project = options.stats.time(Stage::Load, load, |_| (1, 0))?;
+    if let Some(project) = &mut project {
+        project.today = options.today;
+        project.warn_of_expiry(&mut sink);
+    }
+    let diagnostics = sink.into_sorted(&files);
+    match project {
+        Some(project) => {
+            let found = project.without_accepted(diagnostics);
+            Ok(Workspace::of(options.clone(), root, place, Loaded { project: Arc::new(project), found }))
+        }
+        None => Err(Error::Invalid(Diagnostics { list: diagnostics, files })),
+    }
+}
+
+/// Opens another state of this workspace, such as a revision. Its diagnostics are reported at its own places.
+///
+/// # Errors
+/// When the policies cannot be linked, or cannot be read.
+pub fn open_other(workspace: &Workspace, place: WorkspaceFiles) -> Result<Workspace, Error> {
+    let (files, mut sink) = (Arc::new(Files::new()), Sink::new());
+    let project = compile::load(place.boxed_source(), Arc::clone(&files), &mut sink)?;
+    let has_errors = sink.has_errors();
+    let list = sink.into_sorted(&files);
+    match project.filter(|_| !has_errors) {
+        Some(mut project) => {
+            project.today = workspace.options.today;
+            let found = project.without_accepted(list);
+            let options = Options { listener: None, ..workspace.options.clone() };
+            let root = match &place {
+                WorkspaceFiles::Folder(root) | WorkspaceFiles::Editor(root, _) => root.clone(),
+                WorkspaceFiles::Revision(_) | WorkspaceFiles::Memory(_) | WorkspaceFiles::Edited(..) => {
+                    workspace.root.clone()
+                }
+            };
+            Ok(Workspace::of(options, root, place, Loaded { project: Arc::new(project), found }))
+        }
+        None => Err(Error::Invalid(Diagnostics { list, files })),
+    }
+}
+
+/// Returns the files that a file stands for in the sample of this workspace.
+pub fn further_files(workspace: &Workspace, target: &Target, path: &str) -> FurtherFiles {
+    let Some(namespace) = file::namespace(path) else { return FurtherFiles::default() };
+    let model::WorkspaceSettings { output, shards, .. } = &workspace.project.workspace;
+    let shown = |name: &Arc<str>| format!("{output}/{}/{}", target.name, file::path(Some(name), "Namespace", *shards));
+    let further = workspace.sample().further(namespace);
+    FurtherFiles { first: further.iter().take(NAMED_ALIKE).map(shown).collect(), count: further.len() }
+}
+
+/// Warns of a rename in very many places and of bindings that have to be made anew, before anything is written.
+pub fn warn_of_recreation(workspace: &Workspace, target: &Target, totals: &Totals, sink: &mut Sink) {
+    for (kind, files) in totals.mass_recreates(workspace.project.workspace.mass_recreate_threshold) {
+        sink.push(
+            Diagnostic::warning(
+                codes::MASS_RECREATE,
+                format!(
+                    "on `{}`, {kind} objects are deleted and created anew in {}",
+                    target.name,
+                    number(files, "namespace")
+                ),
+            )
+            .help("roll it out in parts: add the new objects first, remove the old ones in a later change"),
+        );
+    }
+    if let Some(first) = totals.changed_role_refs.lines().next() {
+        let others = totals.changed_role_refs.count.saturating_sub(1);
+        let more = if others > 0 { format!(" and {}", number(others, "other binding")) } else { String::new() };
+        sink.push(
+            Diagnostic::warning(
+                codes::IMMUTABLE_ROLE_REF,
+                format!("on `{}`, {first}{more} would change `roleRef`, which cannot be changed", target.name),
+            )
+            .help("give the binding a new name, or delete and create it by hand"),
+        );
+    }
+}
+
+/// Returns the title of the counts of a target: its name, and the part of the run.
+pub fn target_title(workspace: &Workspace, target: &Target) -> String {
+    part_of_run(workspace).map_or_else(|| target.name.clone(), |part| format!("{}, part {part}", target.name))
+}
+
+/// Returns the part of the work that this run does.
+pub fn part_of_run(workspace: &Workspace) -> Option<Part> {
+    workspace.shard.as_ref().map(|shard| shard.part)
+}
+
+/// Whether the workspace has a target of this name.
+pub fn has_target(workspace: &Workspace, name: &str) -> bool {
+    workspace.project.workspace.targets.iter().any(|target| target.name == name)
 }

@@ -7,8 +7,10 @@ use bailiwick_base::parallel::locked;
 use bailiwick_compiler::compile::OutputFile;
 use bailiwick_compiler::emit::committed::{Committed, Differing, Folder};
 use bailiwick_workspace::Error;
+use bailiwick_workspace::output::beside_targets;
 use bailiwick_workspace::target_changes::TargetChanges;
 use bailiwick_workspace::workspace::Workspace;
+use bailiwick_workspace::workspace::has_target;
 use bailiwick_yaml::diag::{RunError, Sink};
 use bailiwick_yaml::digest::digest_of_run;
 use hashbrown::HashSet;
@@ -55,7 +57,7 @@ impl<'w> OutputCheck<'w> {
         }
         let compiled = std::mem::take(&mut *locked(&self.compiled));
         let is_chosen = |name: &str| self.targets.is_empty() || self.targets.iter().any(|target| target == name);
-        let is_left_out = |top: &str| !self.workspace.has_target(top) || !is_chosen(top);
+        let is_left_out = |top: &str| !has_target(self.workspace, top) || !is_chosen(top);
         let entries = self.output.list_except(&is_left_out)?;
         let is_known = |path: &str| compiled.contains(&digest_of_run(path));
         if compiled.is_empty() || entries.iter().any(|entry| !entry.is_file() || !is_known(&entry.path)) {
@@ -67,7 +69,7 @@ impl<'w> OutputCheck<'w> {
         if !self.targets.is_empty() {
             return Ok(true);
         }
-        let beside = self.workspace.beside_targets(&mut Sink::new())?;
+        let beside = beside_targets(self.workspace, &mut Sink::new())?;
         Ok(!TargetChanges::of_leftovers(self.workspace, &beside)?.has_gone())
     }
 }

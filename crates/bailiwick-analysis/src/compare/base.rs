@@ -10,9 +10,12 @@ use bailiwick_compiler::emit::totals::Totals;
 use bailiwick_git::Repository;
 use bailiwick_policy::model::Target;
 use bailiwick_workspace::delivery::DeliveryTexts;
+use bailiwick_workspace::judged_files::{judged_files, judged_output};
 use bailiwick_workspace::kept_files::kept_before;
+use bailiwick_workspace::output::beside_targets;
 use bailiwick_workspace::target_changes::{TargetChanges, is_ours};
 use bailiwick_workspace::workspace::Workspace;
+use bailiwick_workspace::workspace::has_target;
 use bailiwick_workspace::workspace_files::WorkspaceFiles;
 use bailiwick_workspace::{Error, Options};
 use bailiwick_yaml::diag::{Diagnostic, RunError, Sink};
@@ -166,7 +169,7 @@ impl Base {
     pub(crate) fn output(&self, workspace: &Workspace, target: Option<&Target>) -> Box<dyn Committed> {
         let below = |folder: PathBuf| target.map_or(folder.clone(), |target| folder.join(&target.name));
         match &self.0 {
-            Kind::Output => workspace.judged_output(target),
+            Kind::Output => judged_output(workspace, target),
             Kind::Folder(folder, _) => Box::new(Folder::new(below(folder.clone()))),
             Kind::Workspace(earlier) => earlier.output(workspace, target),
         }
@@ -177,7 +180,7 @@ impl Base {
         let folder = workspace.project().workspace.delivery.as_ref().map(|delivery| &delivery.folder);
         match &self.0 {
             Kind::Output if workspace.judged_commit().is_some() => {
-                Ok(folder.map(|folder| workspace.judged_files().folder(folder)))
+                Ok(folder.map(|folder| judged_files(workspace).folder(folder)))
             }
             Kind::Output => Ok(folder.map(|folder| workspace.files().output(folder, None))),
             Kind::Folder(..) => Ok(None),
@@ -193,14 +196,14 @@ impl Base {
     pub(crate) fn gone(&self, workspace: &Workspace) -> Result<TargetChanges, RunError> {
         if let Kind::Output = &self.0 {
             // `check` reports all other entries.
-            let beside = workspace.beside_targets(&mut Sink::new())?;
+            let beside = beside_targets(workspace, &mut Sink::new())?;
             return TargetChanges::of_leftovers(workspace, &beside);
         }
         let mut changes = TargetChanges::of_folders(workspace, &*self.output(workspace, None))?;
         if let Kind::Workspace(earlier) = &self.0 {
             let targets = earlier.workspace().into_iter().flat_map(|workspace| &workspace.targets);
             targets
-                .filter(|target| !workspace.has_target(&target.name))
+                .filter(|target| !has_target(workspace, &target.name))
                 .for_each(|target| changes.add_gone(&target.name));
         }
         Ok(changes)

@@ -20,6 +20,7 @@ use bailiwick_compiler::emit::objects::{self, ChangeSignature, FileChange, Objec
 use bailiwick_kubernetes::rbac;
 use bailiwick_policy::model::Target;
 use bailiwick_workspace::output::ChangedFile;
+use bailiwick_workspace::output::is_kept;
 use bailiwick_workspace::workspace::Workspace;
 use bailiwick_yaml::diag::{FileId, RunError, Sink};
 use bailiwick_yaml::{self as yaml, Tree};
@@ -166,7 +167,7 @@ impl<'s> Effect<'s> {
         new: &mut Builder,
     ) -> Result<(), RunError> {
         let entries = committed.list()?;
-        let is_other = |path: &str| !self.paths.contains(path) && !self.workspace.is_kept(self.target, path);
+        let is_other = |path: &str| !self.paths.contains(path) && !is_kept(self.workspace, self.target, path);
         let others: Vec<&str> = entries
             .iter()
             .filter(|entry| entry.is_file() && is_other(&entry.path))

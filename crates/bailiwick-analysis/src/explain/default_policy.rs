@@ -3,6 +3,7 @@
 use bailiwick_codes as codes;
 use bailiwick_kubernetes::catalogue::{FIRST_MINOR, LAST_MINOR};
 use bailiwick_kubernetes::default_policy;
+use bailiwick_workspace::workspace::find_files;
 use bailiwick_workspace::{Diagnostics, Error, Options, Workspace};
 use bailiwick_yaml as yaml;
 use bailiwick_yaml::diag::{Diagnostic, Sink};
@@ -46,7 +47,7 @@ impl DefaultPolicy {
     /// # Errors
     /// When the workspace cannot be opened, or has no target with one of the names.
     pub fn of_workspace(options: &Options, targets: &[String]) -> Result<Self, Error> {
-        if Workspace::find(options)?.is_none() {
+        if find_files(options)?.is_none() {
             return Ok(Self::of_minor(LAST_MINOR));
         }
         let workspace = Workspace::open(options)?;
