@@ -15,8 +15,7 @@ use std::sync::Arc;
 
 use bailiwick_admission::gate::AdmissionObjects;
 use bailiwick_policy::model::{Enforcement, NamespaceProfile, Target};
-use bailiwick_workspace::workspace::Workspace;
-use bailiwick_workspace::{Error, FindingRecord, Options};
+use bailiwick_workspace::{Error, FindingRecord, Options, Workspace};
 use bailiwick_yaml::NodeRef;
 use bailiwick_yaml::diag::{Origin, Sink};
 use bailiwick_yaml::digest::digest_of_run;

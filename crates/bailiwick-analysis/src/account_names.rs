@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use bailiwick_policy::model::{Account, AccountValue, OutputFileKey, Target, TenantPart};
-use bailiwick_workspace::workspace::Workspace;
+use bailiwick_workspace::Workspace;
 use bailiwick_yaml::digest::digest_of_run;
 use bailiwick_yaml::internal;
 use hashbrown::HashTable;

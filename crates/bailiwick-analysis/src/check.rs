@@ -5,8 +5,7 @@ use bailiwick_policy::model::Target;
 use bailiwick_workspace::left_behind::NotJudged;
 use bailiwick_workspace::output::beside_targets;
 use bailiwick_workspace::target_changes::TargetChanges;
-use bailiwick_workspace::workspace::Workspace;
-use bailiwick_workspace::{Diagnostics, Error, delivery, unclaimed};
+use bailiwick_workspace::{Diagnostics, Error, Workspace, delivery, unclaimed};
 use bailiwick_yaml::diag::{Severity, Sink};
 
 use super::classes::{self, ShapeCollector, Spread};

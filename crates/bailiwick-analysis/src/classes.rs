@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use bailiwick_compiler::compile;
 use bailiwick_policy::model::{NamespaceSample, OutputFileKey, Target};
-use bailiwick_workspace::workspace::Workspace;
+use bailiwick_workspace::Workspace;
 use bailiwick_yaml::diag::RunError;
 use bailiwick_yaml::digest::digest_of_run;
 use hashbrown::{HashMap, HashSet};

@@ -17,10 +17,9 @@ use std::sync::Arc;
 
 use bailiwick_policy::model::Date;
 use bailiwick_policy::source::{DiskSource, EditorFiles, FileContent, FileSource};
-use bailiwick_workspace::workspace::Workspace;
 use bailiwick_workspace::workspace::open_files;
 use bailiwick_workspace::workspace_files::WorkspaceFiles;
-use bailiwick_workspace::{Diagnostics, Error, Options};
+use bailiwick_workspace::{Diagnostics, Error, Options, Workspace};
 use bailiwick_yaml::diag::{Files, RunError, Sink};
 use bailiwick_yaml::limits::MAXIMUM_TREE_SIZE;
 

@@ -7,7 +7,7 @@ use bailiwick_node::graph::Graph;
 use bailiwick_node::powers::{NodeSecretPath, Powers};
 use bailiwick_node::reach::{Certainty, EqualNodes, NodeReachability};
 use bailiwick_policy::model::{Isolation, NodePool, PlacedAgent, Target};
-use bailiwick_workspace::workspace::Workspace;
+use bailiwick_workspace::Workspace;
 use bailiwick_yaml::diag::{Diagnostic, Sink, nearest};
 
 use super::loaded_world::LoadedWorld;

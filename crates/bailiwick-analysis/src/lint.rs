@@ -30,15 +30,12 @@ use bailiwick_codes as codes;
 use bailiwick_compiler::compile::{self, AllowEntry};
 use bailiwick_node::ServerVersion;
 use bailiwick_policy::model::{DiagnosticSetting, InstalledStack, PlacedAgent, Target};
-use bailiwick_workspace::workspace::Workspace;
-use bailiwick_workspace::{Diagnostics, Error, Options};
+use bailiwick_workspace::{Diagnostics, Error, Options, Workspace};
 use bailiwick_yaml::diag::{Diagnostic, Files, RunError, Sink};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use self::accepted::AcceptedFinding;
-pub use self::accepted::acceptances;
-pub use self::accepted::{Acceptance, AcceptedPowers};
+pub use self::accepted::{Acceptance, AcceptedFinding, AcceptedPowers, acceptances};
 use self::accepted::{AcceptedFindings, Decided, Decisions};
 pub use self::change::{FindingChange, lint_change};
 pub use self::comparison::MatchedFindings;
@@ -372,7 +369,7 @@ mod expansions {
     use bailiwick_access::risk::RiskSeverity;
     use bailiwick_codes as codes;
     use bailiwick_policy::model::{ExpandedSet, Target};
-    use bailiwick_workspace::workspace::Workspace;
+    use bailiwick_workspace::Workspace;
     use bailiwick_yaml::diag::{Diagnostic, Sink};
 
     use super::selection::Selection;

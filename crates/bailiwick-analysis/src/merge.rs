@@ -14,9 +14,8 @@ use bailiwick_workspace::removal::{self, Consent, Loss};
 use bailiwick_workspace::shard::{Command, DeliverySummary, Summary, UnusableSummary};
 use bailiwick_workspace::target_changes::{ObjectsByTarget, TargetChanges};
 use bailiwick_workspace::unclaimed::Unclaimed;
-use bailiwick_workspace::workspace::Workspace;
 use bailiwick_workspace::workspace::warn_of_recreation;
-use bailiwick_workspace::{Diagnostics, Error};
+use bailiwick_workspace::{Diagnostics, Error, Workspace};
 use bailiwick_yaml::diag::{Diagnostic, RunError, Sink};
 use bailiwick_yaml::limits::MAXIMUM_SUMMARY_SIZE;
 

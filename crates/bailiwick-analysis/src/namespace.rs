@@ -16,8 +16,7 @@ use bailiwick_admission::standards::labels::PodSecurityLevels;
 use bailiwick_compiler::compile;
 use bailiwick_kubernetes::list;
 use bailiwick_policy::model::{DeclaredProfile, Enforcement, PodSecurityProfile, Target};
-use bailiwick_workspace::workspace::Workspace;
-use bailiwick_workspace::{Diagnostics, Error};
+use bailiwick_workspace::{Diagnostics, Error, Workspace};
 use bailiwick_yaml::NodeRef;
 use bailiwick_yaml::diag::{Origin, Sink};
 

@@ -5,7 +5,7 @@ use bailiwick_node::graph::{Graph, GraphObject, ObjectKind};
 use bailiwick_node::powers::{NodeAccount, NodeSecretPath, Powers};
 use bailiwick_node::reach::{Certainty, EqualNodes, NodeReachability, Reachable, Reached};
 use bailiwick_policy::model::{NodePool, PlacedAgent};
-use bailiwick_workspace::workspace::Workspace;
+use bailiwick_workspace::Workspace;
 use schemars::JsonSchema;
 use serde::Serialize;
 

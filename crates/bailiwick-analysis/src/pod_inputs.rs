@@ -17,7 +17,7 @@ use bailiwick_policy::model::{
     DeclaredProfile, Enforcement, InstalledStack, Kind, NamespaceProfile, Platform, PodSecurityProfile,
     ProfileAccounts, Target,
 };
-use bailiwick_workspace::workspace::Workspace;
+use bailiwick_workspace::Workspace;
 use bailiwick_yaml::diag::{Diagnostic, Origin, Sink};
 use bailiwick_yaml::schema::to_json;
 use bailiwick_yaml::{self as yaml, NodeRef};

@@ -1,8 +1,7 @@
 //! The request of a question, in the words of `kubectl auth can-i`.
 
 use bailiwick_access::lookup::ResourceMatch;
-use bailiwick_access::scope;
-use bailiwick_access::{Request, ResourceRequest, UrlRequest, World, http};
+use bailiwick_access::{Request, ResourceRequest, UrlRequest, World, http, scope};
 use bailiwick_codes as codes;
 use bailiwick_workspace::Error;
 use bailiwick_yaml::diag::{Diagnostic, foreign};

@@ -13,8 +13,7 @@ use bailiwick_crossplane::reach::{AccountReach, identity, reach, requesters};
 use bailiwick_crossplane::stack::Stack;
 use bailiwick_kubernetes::rbac::PolicyRule;
 use bailiwick_policy::model::{InstalledManager, InstalledStack, Target};
-use bailiwick_workspace::Error;
-use bailiwick_workspace::workspace::Workspace;
+use bailiwick_workspace::{Error, Workspace};
 use bailiwick_yaml::NodeRef;
 use bailiwick_yaml::diag::{Files, Origin, RunError, Sink};
 

@@ -15,8 +15,7 @@ use bailiwick_kubernetes::absent;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use self::members::{ClassMember, ClassMembers};
-pub use self::members::{MemberNumbers, NameTable};
+pub use self::members::{ClassMember, ClassMembers, MemberNumbers, NameTable};
 
 /// How many members of a class are its sample.
 const SAMPLE: usize = 3;

@@ -6,12 +6,11 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use bailiwick_access::compare::{Affected, Change};
-use bailiwick_access::cover;
 use bailiwick_access::decide::MissingRole;
 use bailiwick_access::possible::PossibleGrant;
 use bailiwick_access::proof::{Chain, NearMiss};
 use bailiwick_access::who_can::{Capable, PermissionScope, WhoCan};
-use bailiwick_access::{Answer, Decision, Identity, Liveness, Request, World};
+use bailiwick_access::{Answer, Decision, Identity, Liveness, Request, World, cover};
 pub use bailiwick_workspace::words::{chain_text, link, place_text, rule_text};
 use bailiwick_yaml::diag::Files;
 pub use records::{

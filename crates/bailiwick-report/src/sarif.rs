@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use bailiwick_codes as codes;
-use bailiwick_workspace::FindingRecord;
-use bailiwick_workspace::SourceRange;
+use bailiwick_workspace::{FindingRecord, SourceRange};
 use serde_json::{Value, json};
 
 use super::run::fingerprints;

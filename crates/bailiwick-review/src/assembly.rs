@@ -16,8 +16,7 @@ use bailiwick_policy::model::ApprovalRule;
 use bailiwick_workspace::fingerprint::{fingerprint, second_fingerprint};
 use bailiwick_workspace::review_base::{OpenedBase, ReviewedBase};
 use bailiwick_workspace::words::number;
-use bailiwick_workspace::workspace::Workspace;
-use bailiwick_workspace::{Diagnostics, FindingRecord};
+use bailiwick_workspace::{Diagnostics, FindingRecord, Workspace};
 
 use super::access::AccessDelta;
 use super::accounts::AccountComparison;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use bailiwick_compiler::compile::WORKSPACE_FILE;
 use bailiwick_kubernetes::absent;
-use bailiwick_workspace::workspace::Workspace;
+use bailiwick_workspace::Workspace;
 use bailiwick_yaml::diag::{Files, Origin, SourceFile};
 use similar::{Algorithm, DiffOp, TextDiff};
 

@@ -24,8 +24,7 @@ use super::causes::InputChanges;
 use super::paths::{NeededRule, PathDelta};
 use super::record::{EffectSeverity, SmallerChange};
 use super::suggestion::{Suggestion, Suggestions};
-use super::{Error, Workspace};
-use crate::compare_targets;
+use super::{Error, Workspace, compare_targets};
 
 /// The most paths with a smaller change: as many as the Markdown form shows.
 const MAXIMUM_PATHS: usize = 5;

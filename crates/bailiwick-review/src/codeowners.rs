@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bailiwick_compiler::compile::WORKSPACE_FILE;
 use bailiwick_policy::model::{AnalyzedManifest, ApprovalRule, Approver};
+use bailiwick_workspace::Workspace;
 use bailiwick_workspace::review_base::path_in_repository;
-use bailiwick_workspace::workspace::Workspace;
 use bailiwick_yaml::diag::{FileId, foreign};
 
 /// The first lines of the file.

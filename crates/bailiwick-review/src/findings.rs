@@ -6,9 +6,8 @@ use bailiwick_access::risk;
 use bailiwick_analysis::classes::Spread;
 use bailiwick_analysis::lint::{AcceptedFinding, AcceptedPowers, LintOptions, MatchedFindings, lint_sample};
 use bailiwick_base::parallel::both;
-use bailiwick_workspace::workspace::Workspace;
 use bailiwick_workspace::workspace::has_target;
-use bailiwick_workspace::{Error, FindingRecord};
+use bailiwick_workspace::{Error, FindingRecord, Workspace};
 
 use super::record::{EffectSeverity, FindingChanges, ReviewedFinding};
 

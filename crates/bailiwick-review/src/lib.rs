@@ -42,9 +42,7 @@ use bailiwick_policy::model::Target;
 use bailiwick_workspace::identity_key::IdentityKey;
 pub use bailiwick_workspace::review_base::{BaseRevision, ReviewBase, ReviewedBase};
 use bailiwick_workspace::review_base::{BaseState, OpenedBase, path_in_repository};
-use bailiwick_workspace::unclaimed;
-use bailiwick_workspace::workspace::Workspace;
-use bailiwick_workspace::{Diagnostics, Error, Options};
+use bailiwick_workspace::{Diagnostics, Error, Options, Workspace, unclaimed};
 use bailiwick_yaml::Tree;
 use bailiwick_yaml::diag::{Severity, Sink};
 

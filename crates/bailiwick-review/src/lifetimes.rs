@@ -7,7 +7,7 @@ use bailiwick_access::world::RoleKind;
 use bailiwick_access::{BindingRef, ObjectSource};
 use bailiwick_kubernetes::rbac::PolicyRule;
 use bailiwick_policy::model::{Date, Expiry, PolicyMeta, TenancyGrant, TenancyGrants};
-use bailiwick_workspace::workspace::Workspace;
+use bailiwick_workspace::Workspace;
 use bailiwick_yaml::diag::Origin;
 
 use super::causes::{CausePlace, Evidence, InputChanges};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use bailiwick_analysis::memberships::{MembersByGroup, Memberships};
 use bailiwick_policy::model::Target;
-use bailiwick_workspace::workspace::Workspace;
+use bailiwick_workspace::Workspace;
 
 use super::state::TargetState;
 

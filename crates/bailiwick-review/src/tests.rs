@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bailiwick_analysis::lint::Acceptance;
-use bailiwick_analysis::lint::acceptances;
+use bailiwick_analysis::lint::{Acceptance, acceptances};
 use bailiwick_analysis::test::{TestEvent, TestRun, access_tests, test_checks};
 use bailiwick_policy::model::{AccessCheck, Expectation, PathCheck};
+use bailiwick_workspace::Workspace;
 use bailiwick_workspace::words::place_text;
-use bailiwick_workspace::workspace::Workspace;
 use bailiwick_yaml::diag::{Files, Origin};
 
 use super::paths::graph;

@@ -16,10 +16,9 @@ use bailiwick_yaml::diag::{Diagnostic, Files, RunError, Sink};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::judged_files::JudgedFiles;
+use super::judged_files::{JudgedFiles, judged_files};
 use super::unclaimed::is_manifest_name;
 use super::workspace::Workspace;
-use crate::judged_files::judged_files;
 
 /// How many bytes of a file are read to find the header.
 pub(super) const HEAD: usize = 4096;

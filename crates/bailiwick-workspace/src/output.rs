@@ -17,9 +17,8 @@ use hashbrown::HashSet;
 
 use super::part_files::is_of_part;
 use super::unclaimed::Unclaimed;
-use super::workspace::{Workspace, keeps};
+use super::workspace::{Workspace, keeps, part_of_run};
 use crate::judged_files::judged_output;
-use crate::workspace::part_of_run;
 
 /// From how many files on the output is listed by a thread of its own.
 const LONG_RUN: usize = 2_000;

@@ -15,14 +15,11 @@ use bailiwick_policy::model::Target;
 use bailiwick_yaml::diag::{RunError, Sink};
 
 use super::delivery::{DeliveryObjects, RenderedDelivery, StagedDelivery};
-use super::output::{ChangedFile, ComparedTarget, EarlierOutput};
+use super::output::{ChangedFile, ComparedTarget, EarlierOutput, beside_targets};
 use super::removal::{self, Consent, Loss};
-use super::shard_moves;
 use super::target_changes::TargetChanges;
-use super::workspace::Workspace;
-use super::{Diagnostics, Error, Event};
-use crate::output::beside_targets;
-use crate::workspace::{part_of_run, target_title, warn_of_recreation};
+use super::workspace::{Workspace, part_of_run, target_title, warn_of_recreation};
+use super::{Diagnostics, Error, Event, shard_moves};
 
 /// The options of a run that writes the output.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

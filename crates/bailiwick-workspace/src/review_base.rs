@@ -11,8 +11,7 @@ use bailiwick_yaml::diag::{Diagnostic, RunError};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::workspace::Workspace;
-use crate::workspace::open_other;
+use super::workspace::{Workspace, open_other};
 use crate::workspace_files::WorkspaceFiles;
 use crate::{Diagnostics, Error};
 

@@ -16,8 +16,7 @@ use bailiwick_yaml::diag::{Diagnostic, Files, RunError};
 use bailiwick_yaml::digest::Digest;
 use bailiwick_yaml::limits::{MAXIMUM_SUMMARY_SIZE, written_size};
 
-pub use self::summary::Command;
-pub use self::summary::{DeliverySummary, Summary, TargetSummary, UnusableSummary};
+pub use self::summary::{Command, DeliverySummary, Summary, TargetSummary, UnusableSummary};
 use super::left_behind::NotJudged;
 use super::part_files::{MAXIMUM_KEPT, PartFile, PartFiles};
 use super::target_changes::ObjectsByTarget;

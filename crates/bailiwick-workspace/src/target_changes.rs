@@ -15,9 +15,8 @@ use super::part_files::is_of_part;
 use super::removal;
 use super::removal::Consent;
 use super::words::number;
-use super::workspace::Workspace;
+use super::workspace::{Workspace, has_target, part_of_run};
 use crate::judged_files::judged_output;
-use crate::workspace::{has_target, part_of_run};
 
 /// The targets that only one side of a comparison has.
 #[derive(Debug, Default)]

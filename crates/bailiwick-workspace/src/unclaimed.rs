@@ -13,13 +13,11 @@ use bailiwick_git::index::{self, IndexEntry, IndexEntryKind};
 use bailiwick_kubernetes::absent;
 use bailiwick_yaml::diag::{Diagnostic, RunError, Sink};
 
-use super::judged_tree;
-use super::kept_files;
 use super::left_behind::{self, NotJudged};
 use super::output::{help_with_stray, stray};
-use super::steered;
 use super::workspace::Workspace;
 use super::workspace_files::WorkspaceFiles;
+use super::{judged_tree, kept_files, steered};
 
 /// Endings of the files that Argo CD, Flux and kubectl take for manifests.
 const MANIFEST_ENDINGS: &[&str] = &["yaml", "yml", "json"];

@@ -10,8 +10,7 @@ use bailiwick_analysis::loaded_world::{
     ManifestReading, MissingNamespace, add_tree, default_namespace, duplicate_object, each_filtered_tree, version_of,
 };
 use bailiwick_codes as codes;
-use bailiwick_kubernetes::schemas;
-use bailiwick_kubernetes::validation;
+use bailiwick_kubernetes::{schemas, validation};
 use bailiwick_policy::source::manifests::FileFilter;
 use bailiwick_workspace::Options;
 use bailiwick_yaml::NodeRef;

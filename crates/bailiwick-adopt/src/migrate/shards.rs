@@ -3,8 +3,7 @@
 use bailiwick_codes as codes;
 use bailiwick_compiler::compile;
 use bailiwick_compiler::emit::file;
-use bailiwick_workspace::Error;
-use bailiwick_workspace::workspace::Workspace;
+use bailiwick_workspace::{Error, Workspace};
 use bailiwick_yaml::diag::Diagnostic;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,8 +1,7 @@
 //! The questions of the matrix: one request for each chosen row of the risk table.
 
-use bailiwick_access::cover;
 use bailiwick_access::risk::{self, RiskRule};
-use bailiwick_access::{Request, ResourceRequest};
+use bailiwick_access::{Request, ResourceRequest, cover};
 use bailiwick_kubernetes::rbac::PolicyRule;
 use schemars::JsonSchema;
 use serde::Serialize;

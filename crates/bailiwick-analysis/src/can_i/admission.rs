@@ -11,8 +11,7 @@ use bailiwick_admission::gate::{AdmittingConstraints, Gate, LevelDecision, label
 use bailiwick_admission::pod::Pod;
 use bailiwick_admission::policy::{AdmissionRequest, PolicyAnswer};
 use bailiwick_admission::standards::admit::is_significant_update;
-use bailiwick_kubernetes::absent;
-use bailiwick_kubernetes::rbac;
+use bailiwick_kubernetes::{absent, rbac};
 use bailiwick_node::authorize::Authorizer;
 use bailiwick_node::graph::Graph;
 use bailiwick_node::mirror::annotation_problems;

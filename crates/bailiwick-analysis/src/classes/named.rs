@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bailiwick_compiler::compile;
 use bailiwick_policy::source::Sources;
+use bailiwick_workspace::Workspace;
 use bailiwick_workspace::kept_files::kept_objects;
-use bailiwick_workspace::workspace::Workspace;
 use bailiwick_yaml::diag::{FileId, RunError, Sink};
 use bailiwick_yaml::digest::digest_of_run;
 use bailiwick_yaml::{self as yaml, NodeRef, Tree};

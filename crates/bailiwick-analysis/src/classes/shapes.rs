@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use bailiwick_base::alike::{Hints, Hole, Shape};
 use bailiwick_base::parallel::locked;
 use bailiwick_compiler::compile::{ObjectForm, OutputFile, TenantAccount};
-use bailiwick_workspace::workspace::Workspace;
+use bailiwick_workspace::Workspace;
 use bailiwick_yaml::diag::{Diagnostic, FileId, RunError, Sink};
 use bailiwick_yaml::digest::digest_of_run;
 use bailiwick_yaml::{self as yaml, NodeRef, internal};

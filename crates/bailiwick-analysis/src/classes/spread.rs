@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bailiwick_base::alike::{Hints, Hole, OwnName, Shape};
 use bailiwick_compiler::compile::TenantAccount;
 use bailiwick_policy::model::{NamespaceSample, Target};
-use bailiwick_workspace::workspace::Workspace;
+use bailiwick_workspace::Workspace;
 use bailiwick_yaml::diag::{Diagnostic, Sink};
 use bailiwick_yaml::digest::digest_of_run;
 use bailiwick_yaml::internal;

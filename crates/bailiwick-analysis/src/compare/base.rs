@@ -14,10 +14,9 @@ use bailiwick_workspace::judged_files::{judged_files, judged_output};
 use bailiwick_workspace::kept_files::kept_before;
 use bailiwick_workspace::output::beside_targets;
 use bailiwick_workspace::target_changes::{TargetChanges, is_ours};
-use bailiwick_workspace::workspace::Workspace;
 use bailiwick_workspace::workspace::has_target;
 use bailiwick_workspace::workspace_files::WorkspaceFiles;
-use bailiwick_workspace::{Error, Options};
+use bailiwick_workspace::{Error, Options, Workspace};
 use bailiwick_yaml::diag::{Diagnostic, RunError, Sink};
 
 use super::earlier::Earlier;

@@ -10,9 +10,9 @@ use bailiwick_compiler::emit::committed::Committed;
 use bailiwick_git::Repository;
 use bailiwick_policy::model::{self, Target};
 use bailiwick_policy::source::{FileSource, Sources};
+use bailiwick_workspace::Workspace;
 use bailiwick_workspace::delivery::{DeliveryObjects, DeliveryTexts};
 use bailiwick_workspace::words::{number, place_text};
-use bailiwick_workspace::workspace::Workspace;
 use bailiwick_workspace::workspace_files::WorkspaceFiles;
 use bailiwick_yaml::diag::{Diagnostic, Files, RunError, Severity, Sink};
 

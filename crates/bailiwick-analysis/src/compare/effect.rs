@@ -19,9 +19,8 @@ use bailiwick_compiler::emit::file;
 use bailiwick_compiler::emit::objects::{self, ChangeSignature, FileChange, ObjectChange};
 use bailiwick_kubernetes::rbac;
 use bailiwick_policy::model::Target;
-use bailiwick_workspace::output::ChangedFile;
-use bailiwick_workspace::output::is_kept;
-use bailiwick_workspace::workspace::Workspace;
+use bailiwick_workspace::Workspace;
+use bailiwick_workspace::output::{ChangedFile, is_kept};
 use bailiwick_yaml::diag::{FileId, RunError, Sink};
 use bailiwick_yaml::{self as yaml, Tree};
 

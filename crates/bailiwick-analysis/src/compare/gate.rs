@@ -13,16 +13,13 @@ use bailiwick_policy::model::{
     self, AccessCheck, Category, DiagnosticSettings, Expectation, Isolation, NodePool, PathCheck, Target, Tested,
 };
 use bailiwick_policy::source::{DiskSource, FileContent, FileSource};
-use bailiwick_workspace::kept_files;
 use bailiwick_workspace::words::number;
-use bailiwick_workspace::workspace::Workspace;
+use bailiwick_workspace::{Workspace, kept_files};
 use bailiwick_yaml::diag::{FileId, Origin, RunError, Sink};
 use bailiwick_yaml::limits::MAXIMUM_FILE_SIZE;
 use bailiwick_yaml::{self as yaml, NodeRef, Tree};
 
-use super::delivery_settings;
-use super::guard_settings;
-use super::settings_of_workspace;
+use super::{delivery_settings, guard_settings, settings_of_workspace};
 
 /// Describes every change, one line each; `world` holds the files of the revision, and `output` its whole output folder.
 pub(super) fn changes(

@@ -11,8 +11,8 @@ use bailiwick_compiler::emit::committed::Committed;
 use bailiwick_compiler::emit::objects::{ObjectChange, leaves_open};
 use bailiwick_crossplane::upgrade::{InstalledStacks, Upgrade, upgrades};
 use bailiwick_policy::model::{InstalledStack, Target};
+use bailiwick_workspace::Workspace;
 use bailiwick_workspace::output::ChangedFile;
-use bailiwick_workspace::workspace::Workspace;
 use bailiwick_yaml::diag::{FileId, RunError, Sink};
 use bailiwick_yaml::{self as yaml, NodeRef};
 

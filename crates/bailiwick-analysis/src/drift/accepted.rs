@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bailiwick_codes as codes;
 use bailiwick_policy::model::{AcceptedObject, Date, DifferingObject, Target};
+use bailiwick_workspace::Workspace;
 use bailiwick_workspace::identity_key::IdentityKey;
-use bailiwick_workspace::workspace::Workspace;
 use bailiwick_yaml::diag::{Diagnostic, Sink};
 
 /// The entries of `spec.drift.accept` for a target.

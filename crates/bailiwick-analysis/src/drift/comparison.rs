@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use bailiwick_policy::model::Target;
+use bailiwick_workspace::Workspace;
 use bailiwick_workspace::identity_key::IdentityKey;
-use bailiwick_workspace::workspace::Workspace;
 use bailiwick_yaml::diag::{Origin, RunError, Sink};
 use bailiwick_yaml::{NodeRef, write};
 

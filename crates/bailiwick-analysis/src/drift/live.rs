@@ -13,8 +13,6 @@ use bailiwick_yaml::{ListForm, NodeRef, Tree};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::DriftFinding;
-use super::comparison;
 use super::dump::Dump;
 use super::fields::DecidingKeys;
 use super::grants::{is_binding, is_role};
@@ -22,6 +20,7 @@ use super::prints::{Print, Printer};
 use super::table::{LiveState, ObjectNumber, ObjectTable};
 use super::unmanaged::{Surroundings, UnmanagedScope};
 use super::wanted::WantedObjects;
+use super::{DriftFinding, comparison};
 use crate::loaded_world::{ManifestReading, duplicate_object};
 
 /// The objects of a dump: the kept ones whole, and all others as entries of the table.

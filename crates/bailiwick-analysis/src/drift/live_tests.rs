@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use bailiwick_codes as codes;
 use bailiwick_policy::model::Target;
+use bailiwick_workspace::Workspace;
 use bailiwick_workspace::words::number;
-use bailiwick_workspace::workspace::Workspace;
 use bailiwick_yaml::diag::{Diagnostic, Origin, RunError, Sink};
 use bailiwick_yaml::{ListForm, Tree};
 

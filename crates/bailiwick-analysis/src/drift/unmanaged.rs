@@ -6,8 +6,8 @@ use bailiwick_access::reconcile::AUTOUPDATE;
 use bailiwick_access::request::{ACCOUNTS, AUTHENTICATED};
 use bailiwick_kubernetes::{absent, default_policy, list, rbac};
 use bailiwick_policy::model::{Platform, Target};
+use bailiwick_workspace::Workspace;
 use bailiwick_workspace::identity_key::IdentityKey;
-use bailiwick_workspace::workspace::Workspace;
 use bailiwick_yaml::diag::{FileId, Sink};
 use bailiwick_yaml::{self as yaml, NodeRef, Tree, write};
 

@@ -6,10 +6,9 @@ use bailiwick_kubernetes::catalogue::{Api, LAST_MINOR};
 use bailiwick_policy::kinds;
 use bailiwick_yaml::diag::Span;
 
-use super::EditorWorkspace;
 use super::cursor::{Place, Slot, places_to_complete};
-use super::schema;
 use super::vocabulary::Vocabulary;
+use super::{EditorWorkspace, schema};
 
 /// A text that can be written at a cursor.
 #[derive(Debug, Clone, PartialEq, Eq)]

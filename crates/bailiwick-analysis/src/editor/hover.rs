@@ -2,10 +2,9 @@
 
 use bailiwick_yaml::diag::Span;
 
-use super::EditorWorkspace;
 use super::cursor::{Place, Slot, Step, place_at};
-use super::schema;
 use super::vocabulary::{PERMISSION_SET, Vocabulary};
+use super::{EditorWorkspace, schema};
 use crate::manual::ManualPage;
 use crate::{LoadedWorld, ObjectName};
 

@@ -6,9 +6,8 @@ use bailiwick_access::write::{Escalation, Write, WriteDecision, WriteVerb};
 use bailiwick_access::{Identity, Request, ResourceRequest, World, cover};
 use bailiwick_codes as codes;
 use bailiwick_policy::model::{AppliedBy, Target};
-use bailiwick_workspace::words::number;
-use bailiwick_workspace::words::rule_text;
-use bailiwick_workspace::workspace::Workspace;
+use bailiwick_workspace::Workspace;
+use bailiwick_workspace::words::{number, rule_text};
 use bailiwick_yaml::NodeRef;
 use bailiwick_yaml::diag::{Diagnostic, Origin, RunError, Sink};
 

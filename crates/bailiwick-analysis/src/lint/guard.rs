@@ -8,7 +8,7 @@ use bailiwick_access::{Request, ResourceRequest, World};
 use bailiwick_admission::policy::{AdmissionRequest, Binding, PolicyAnswer, ValidatingAdmissionPolicy};
 use bailiwick_codes as codes;
 use bailiwick_policy::model::{GuardedKind, GuardedTarget, Target};
-use bailiwick_workspace::workspace::Workspace;
+use bailiwick_workspace::Workspace;
 use bailiwick_yaml::NodeRef;
 use bailiwick_yaml::diag::{Diagnostic, Origin, RunError, Sink};
 use bailiwick_yaml::schema::to_json;

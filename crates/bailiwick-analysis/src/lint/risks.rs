@@ -8,8 +8,8 @@ use bailiwick_access::risk::{Finding, Folded, ReachedPower};
 use bailiwick_access::who_can::PermissionScope;
 use bailiwick_kubernetes::rbac::PolicyRule;
 use bailiwick_paths::EscalationGraph;
+use bailiwick_workspace::Workspace;
 use bailiwick_workspace::words::{chain_line, more_alike, number, rule_text};
-use bailiwick_workspace::workspace::Workspace;
 use bailiwick_yaml::diag::{Diagnostic, Files, FoldedRisk, Origin, Risk};
 
 use super::rule_places::RulePlaces;

@@ -7,7 +7,7 @@ use bailiwick_access::proof::{Link, RuleLink};
 use bailiwick_kubernetes::list;
 use bailiwick_kubernetes::rbac::PolicyRule;
 use bailiwick_policy::kinds::permission_set::{self, AccessLevel};
-use bailiwick_workspace::workspace::Workspace;
+use bailiwick_workspace::Workspace;
 use bailiwick_yaml::diag::{FileId, Files, Origin, Sink};
 use bailiwick_yaml::{self as yaml, NodeId, NodeRef, Tree};
 

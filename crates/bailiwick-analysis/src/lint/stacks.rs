@@ -8,9 +8,8 @@ use bailiwick_crossplane::object::ServiceAccountName;
 use bailiwick_crossplane::reach::reach;
 use bailiwick_crossplane::stack::Stack;
 use bailiwick_policy::model::{InstalledManager, InstalledStack, Target};
-use bailiwick_workspace::words;
 use bailiwick_workspace::words::{chain_text, rule_text};
-use bailiwick_workspace::workspace::Workspace;
+use bailiwick_workspace::{Workspace, words};
 use bailiwick_yaml::diag::{Diagnostic, RunError, Sink};
 
 use super::MAXIMUM_RIGHTS;

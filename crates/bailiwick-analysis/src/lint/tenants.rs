@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use bailiwick_access::risk::Tenants;
 use bailiwick_compiler::compile::LinkedWorkspace;
 use bailiwick_policy::model::{Target, TenantPart};
-use bailiwick_workspace::workspace::Workspace;
+use bailiwick_workspace::Workspace;
 use bailiwick_yaml::diag::{FileId, Origin};
 
 /// The kinds whose policies make the bindings of tenants: a Tenancy, and the profiles that its service accounts use.

@@ -5,8 +5,7 @@ use bailiwick_access::Builder;
 use bailiwick_access::request_filter::RequestFilter;
 use bailiwick_compiler::compile::CompiledObject;
 use bailiwick_policy::model::Target;
-use bailiwick_workspace::Error;
-use bailiwick_workspace::workspace::Workspace;
+use bailiwick_workspace::{Error, Workspace};
 use bailiwick_yaml::NodeRef;
 use bailiwick_yaml::diag::Sink;
 

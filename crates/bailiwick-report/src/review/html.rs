@@ -6,11 +6,10 @@
 use bailiwick_review::{AccessChange, ChangeReview, EffectChange, ObjectShape, PathChange, PathChangeKind, Verdict};
 use minijinja::{Value, context};
 
-use super::ReviewFormOptions;
 use super::phrase::{Phrase, escaped, html_sentence};
 use super::view::{ReviewView, severity};
 use super::words::{self, Entry, grouped, number};
-use super::{sections, svg};
+use super::{ReviewFormOptions, sections, svg};
 use crate::html_page::{HtmlPage, SearchedList, class_row, escaped_value, html};
 
 const TEMPLATE: &str = include_str!("review.html");

@@ -3,11 +3,10 @@
 use bailiwick_review::{ChangeReview, EffectSeverity, FailedTest};
 use bailiwick_yaml::diag::foreign;
 
-use super::ReviewFormOptions;
 use super::results::hazard_code;
-use super::sections;
 use super::view::ReviewView;
 use super::words::{self, number};
+use super::{ReviewFormOptions, sections};
 use crate::junit::{Case, CaseOutcome, Suite, document};
 
 /// The most cases.

@@ -6,12 +6,11 @@
 use bailiwick_review::{AccessChange, ChangeReview, EffectChange, EffectSeverity, ObjectShape};
 use bailiwick_yaml::diag::foreign;
 
-use super::mermaid;
 use super::phrase::{FilePlace, Phrase, sentence};
 use super::sections::{self, short_hash};
 use super::view::{AlikePaths, ReviewView, severity};
 use super::words::{self, Entry, grouped};
-use super::{COMMENT_BUDGET, ReviewFormOptions};
+use super::{COMMENT_BUDGET, ReviewFormOptions, mermaid};
 use crate::markdown::fenced;
 
 /// The most hazards. They come before the shares of the other sections.

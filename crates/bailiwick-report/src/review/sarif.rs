@@ -11,10 +11,9 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Map, Value, json};
 
-use super::ReviewFormOptions;
 use super::results::{self, GAIN, ResultPlace, ReviewResult};
 use super::view::{ReviewView, severity, split_place};
-use super::words;
+use super::{ReviewFormOptions, words};
 use crate::sarif::{SCHEMA, plain_message, uri};
 
 /// The most results. GitHub shows no more.

@@ -8,8 +8,7 @@ use clap::ValueEnum as _;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use serde_json::Value;
 
-use super::samples;
-use super::{ReviewForm, ReviewFormOptions};
+use super::{ReviewForm, ReviewFormOptions, samples};
 
 const LINKS: &str = "https://forge.example/blob/9e07d1";
 

@@ -3,11 +3,10 @@
 use bailiwick_review::{AccessChange, ChangeReview, EffectSeverity, ObjectShape};
 use bailiwick_yaml::diag::foreign;
 
-use super::ReviewFormOptions;
 use super::phrase::Phrase;
-use super::sections;
 use super::view::{AlikePaths, ReviewView, severity};
 use super::words::{self, Entry, number};
+use super::{ReviewFormOptions, sections};
 use crate::page::Page;
 
 /// The most entries of a section.
