@@ -42,6 +42,7 @@ pub use options::{Event, Listener, Options};
 pub use pack::{PackOptions, Packed, pack};
 pub use removal::Consent;
 pub use render::{CompiledFile, CompiledFiles, RenderOptions, StagedOutput, WrittenOutput};
+pub use review_base::{BaseRevision, ReviewBase, ReviewedBase};
 pub use shard::{Command as ShardCommand, Shard};
 pub use unchecked::{PartlyChecked, partly_checked};
 pub use workspace::{Workspace, target_names};

@@ -44,10 +44,8 @@ pub struct FindingChange {
 ///
 /// # Examples
 /// ```no_run
-/// # use bailiwick_workspace::{BaseRevision, ReviewBase};
-/// # use bailiwick_analysis::lint_change;
-/// # use bailiwick_workspace::{Error, Options, Workspace};
-/// # use bailiwick_analysis::LintOptions;
+/// # use bailiwick_analysis::{LintOptions, lint_change};
+/// # use bailiwick_workspace::{BaseRevision, Error, Options, ReviewBase, Workspace};
 /// let workspace = Workspace::open(&Options::default())?;
 /// let base = ReviewBase::Revision(vec![BaseRevision::Named("main".to_owned())]);
 /// let report = lint_change(&workspace, &LintOptions::default(), &base)?;
