@@ -374,7 +374,7 @@ pub struct EarlierOutput<'o> {
 pub type EachFile<'f> = &'f (dyn Fn(&Target, &OutputFile) + Sync);
 
 /// The function of a command for each file that differs.
-pub(crate) type DetailOf<'d, T> = dyn Fn(&ChangedFile<'_>) -> Result<T, RunError> + Sync + 'd;
+pub type DetailOf<'d, T> = dyn Fn(&ChangedFile<'_>) -> Result<T, RunError> + Sync + 'd;
 
 /// A file that is not the same.
 pub struct ChangedFile<'f> {
